@@ -1,0 +1,104 @@
+# `make run` and `make test` set everything up; `make help` lists the rest.
+SHELL = /bin/sh
+MAKEFLAGS += --no-print-directory
+.DEFAULT_GOAL := help
+.SUFFIXES:
+
+GO ?= go
+PREFIX ?= /usr/local
+DESTDIR ?=
+FUZZTIME ?= 10s
+TESTFLAGS ?=
+PKGS ?= ./...
+
+STATICCHECK_VERSION = v0.8.2
+# The newest release all of whose dependencies the module proxy serves.
+GOLANGCI_VERSION = v2.14.0
+
+GUEST_ARCHES = amd64 arm64
+VET_PLATFORMS = linux/amd64 linux/arm64 darwin/arm64 windows/amd64
+
+export CGO_ENABLED = 0
+# The version is stamped below; Go's own stamping fails where git distrusts the directory's owner.
+BUILDFLAGS = -trimpath -buildvcs=false
+
+# Checked while make reads this file, so that a missing Go costs one line and nothing half done.
+ifneq (,$(filter-out help clean,$(or $(MAKECMDGOALS),help)))
+GO_PROBLEM := $(shell sh scripts/need-go.sh "$(GO)")
+ifneq (,$(GO_PROBLEM))
+$(error $(GO_PROBLEM))
+endif
+endif
+
+.PHONY: help run build guest install test test-network lint staticcheck vet fuzz bench cover generate clean certificates
+
+help: ## list these targets
+	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "  %-14s %s\n", $$1, $$2}' Makefile
+
+run: build ## build, then open a shell in a sandbox (without a terminal: a short demonstration)
+	@if [ -t 0 ] && [ -t 1 ]; then exec bin/hermes sandbox shell --task try; else exec sh scripts/demo.sh; fi
+
+build: guest ## build bin/hermes
+	@mkdir -p bin
+	@$(GO) build $(BUILDFLAGS) -ldflags "-s -w $$(sh scripts/stamp.sh)" -o bin/hermes ./cmd/hermes
+
+# The guest carries no stamp: the same source gives the same bytes, whatever the commit. Go links into
+# .cache and leaves an up-to-date file alone; only different bytes are moved to where they are embedded.
+guest: certificates
+	@mkdir -p .cache/guest internal/guestbin/bin
+	@set -e; for arch in $(GUEST_ARCHES); do \
+		name=hermes-guest-linux-$$arch; to=internal/guestbin/bin/$$name; \
+		GOOS=linux GOARCH=$$arch $(GO) build $(BUILDFLAGS) -ldflags "-s -w" -o .cache/guest/$$name ./cmd/hermes-guest; \
+		cmp -s .cache/guest/$$name $$to || { cp .cache/guest/$$name $$to.$$$$ && mv -f $$to.$$$$ $$to; }; \
+	done
+
+install: build ## install bin/hermes into $(DESTDIR)$(PREFIX)/bin
+	install -d "$(DESTDIR)$(PREFIX)/bin"
+	install -m 0755 bin/hermes "$(DESTDIR)$(PREFIX)/bin/hermes"
+
+test: ## install what the tests need, then vet, staticcheck and all tests with the race detector
+	@sh scripts/test-deps.sh
+	@$(MAKE) build vet staticcheck
+	@$(GO) build $(BUILDFLAGS) -o bin/tools/summary ./test/summary
+	@GO="$(GO)" sh scripts/race.sh $(TESTFLAGS) $(PKGS)
+
+test-network: ## the same, with the tests that use the network
+	@HERMES_RUN_NETWORK_TESTS=1 $(MAKE) test
+
+vet: guest ## go vet for every platform, and build hermes for the foreign ones
+	@set -e; for p in $(VET_PLATFORMS); do \
+		echo "vet $$p"; \
+		GOOS=$${p%/*} GOARCH=$${p#*/} $(GO) vet ./...; \
+		case $$p in linux/*) ;; *) GOOS=$${p%/*} GOARCH=$${p#*/} $(GO) build $(BUILDFLAGS) -o /dev/null ./cmd/hermes ;; esac; \
+	done
+
+staticcheck: guest
+	@tool=bin/tools/staticcheck-$(STATICCHECK_VERSION); \
+	if sh scripts/tool.sh "$(GO)" $$tool honnef.co/go/tools/cmd/staticcheck@$(STATICCHECK_VERSION); \
+	then echo "staticcheck"; $$tool ./...; \
+	else echo "staticcheck: left out, it could not be fetched"; fi
+
+lint: guest ## golangci-lint (compiling it the first time takes minutes; `make test` does without)
+	@tool=bin/tools/golangci-lint-$(GOLANGCI_VERSION); \
+	sh scripts/tool.sh "$(GO)" $$tool github.com/golangci/golangci-lint/v2/cmd/golangci-lint@$(GOLANGCI_VERSION) && \
+	$$tool run ./...
+
+fuzz: guest ## every fuzz target for FUZZTIME (default 10s)
+	@GO="$(GO)" sh scripts/fuzz.sh $(FUZZTIME)
+
+bench: build ## print the performance table
+	@bin/hermes bench
+
+cover: guest ## test coverage, as a figure and as .cache/cover.html
+	@$(GO) test -count=1 -coverpkg=./... -coverprofile=.cache/cover.out ./...
+	@$(GO) tool cover -html=.cache/cover.out -o .cache/cover.html
+	@$(GO) tool cover -func=.cache/cover.out | tail -n 1
+
+generate: certificates ## run the generators
+	@$(GO) generate ./...
+
+clean: ## remove what was built
+	rm -rf bin dist .cache internal/guestbin/bin/hermes-guest-*
+
+certificates:
+	@sh scripts/certificates.sh "$(GO)"

@@ -1,0 +1,22 @@
+//go:build linux
+
+// Command hermes-guest is PID 1 of every sandbox. People do not call it: the
+// engines start it, with everything it needs as descriptors.
+package main
+
+import (
+	"os"
+
+	"hermes.example/hermes/internal/guest/jail"
+)
+
+func main() {
+	run := jail.Run
+	if len(os.Args) == 3 && os.Args[1] == "remove" {
+		run = func() error { return jail.RemoveTree(os.Args[2]) }
+	}
+	if err := run(); err != nil {
+		os.Stderr.WriteString("hermes-guest: " + err.Error() + "\n")
+		os.Exit(1)
+	}
+}

@@ -1,0 +1,412 @@
+package guest
+
+import (
+	"errors"
+	"io"
+	"os"
+	"strconv"
+	"sync"
+	"sync/atomic"
+	"syscall"
+	"time"
+
+	"github.com/creack/pty"
+	"golang.org/x/sys/unix"
+
+	"hermes.example/hermes/internal/cgroup"
+	"hermes.example/hermes/internal/guest/spawn"
+	"hermes.example/hermes/internal/wire"
+)
+
+const (
+	defaultWindow = 64 << 20
+	defaultGrace  = 2 * time.Second
+	// A background child may hold the output open for ever. Once the command
+	// has exited its output counts as complete after this much silence, and in
+	// any case after the bound.
+	drainSilence = 300 * time.Millisecond
+	drainBound   = 2 * time.Second
+)
+
+// command is one execution, from its request until its id is forgotten.
+//
+// Its life: made by Server.begin, started by start, watched by supervise, which
+// alone decides how it ended and closes done. Callers come and go meanwhile.
+type command struct {
+	id      string
+	request wire.Exec
+	pid     int
+	began   time.Duration
+	tree    tree
+	stdin   *os.File // nil when there is none (any more)
+	stdinMu sync.Mutex
+	// master is the terminal's, when there is one.
+	master         *os.File
+	stdout, stderr *output // the same one when they are merged
+	pumps          []*pump
+	fallback       string
+	state          *stateTransfer
+	oomBefore      int64
+
+	ready   chan struct{}    // closed when it was launched, or could not be
+	stop    chan wire.Reason // asks supervise to end the tree
+	callers atomic.Int32
+	exit    atomic.Pointer[wire.Exit]
+	done    chan struct{}
+}
+
+// pump carries one descriptor of a command into an output.
+type pump struct {
+	from  *os.File
+	to    *output
+	reads atomic.Int64
+	// waiting is true while the pump waits for the command, not for a caller.
+	waiting atomic.Bool
+	ended   chan struct{}
+}
+
+func startPump(from *os.File, to *output) *pump {
+	p := &pump{from: from, to: to, ended: make(chan struct{})}
+	go p.run()
+	return p
+}
+
+func (p *pump) run() {
+	defer close(p.ended)
+	defer p.from.Close()
+	buf := pumpBuffers.Get().(*[]byte)
+	defer pumpBuffers.Put(buf)
+	for {
+		p.waiting.Store(true)
+		n, err := p.from.Read(*buf)
+		p.waiting.Store(false)
+		if n > 0 {
+			p.reads.Add(1)
+			p.to.Write((*buf)[:n])
+		}
+		if err != nil {
+			return // end of file, or EIO from a terminal whose last user is gone
+		}
+	}
+}
+
+var pumpBuffers = sync.Pool{New: func() any { b := make([]byte, 128<<10); return &b }}
+
+func newCommand(req wire.Exec) *command {
+	if req.Window <= 0 {
+		req.Window = defaultWindow
+	}
+	if req.Grace <= 0 {
+		req.Grace = defaultGrace
+	}
+	return &command{id: req.ID, request: req, began: bootTime(), ready: make(chan struct{}), stop: make(chan wire.Reason, 1), done: make(chan struct{})}
+}
+
+// start makes the descriptors and starts the process. What fails here ends the
+// command with the status a shell would give.
+func (c *command) start(s *Server, sc *spawn.Command) (<-chan syscall.WaitStatus, error) {
+	var ring func() (*os.File, error)
+	if s.config.Spool != nil {
+		ring = spoolDir{s.config.Spool}.newRing
+	}
+	c.stdout = newOutput(c.request.Window, ring)
+	c.stderr = c.stdout
+	if !c.request.Merge && c.request.TTY == nil {
+		c.stderr = newOutput(c.request.Window, ring)
+	}
+	if c.fallback != "" {
+		c.stderr.Write([]byte("hermes: the working directory no longer exists; running in " + c.fallback + "\n"))
+	}
+	var theirs []*os.File // the child's ends, closed here once it has them
+	defer func() {
+		for _, f := range theirs {
+			f.Close()
+		}
+	}()
+	files, err := c.open(&theirs)
+	if err != nil {
+		return nil, err
+	}
+	for number, f := range files {
+		sc.Files[number] = int(f.Fd())
+	}
+	sc.Terminal = c.request.TTY != nil
+	sc.Rlimits = s.config.Rlimits
+	sc.Cgroup = -1
+	entry := execVariable + "=" + c.id
+	sc.Env = append(sc.Env, entry)
+	if s.config.Commands != nil {
+		t, procs, err := newCgroupTree(s.config.Commands, s.cgroupName())
+		if err != nil {
+			return nil, err
+		}
+		defer procs.Close()
+		c.tree, sc.Cgroup = t, int(procs.Fd())
+	} else {
+		sc.Subreaper = true
+	}
+	c.oomBefore = readOOM(s.config.OutOfMemory)
+	pid, exited, err := s.reaper.start(sc)
+	if err != nil {
+		if c.tree != nil {
+			c.tree.close()
+		}
+		return nil, err
+	}
+	c.pid = pid
+	if c.tree == nil {
+		c.tree = newLineageTree(pid, entry, func(p process) bool { return s.ownedByAnother(c, p) })
+	}
+	return exited, nil
+}
+
+// execVariable marks every process of a command that keeps its environment.
+const execVariable = "HERMES_EXEC_ID"
+
+// open makes the child's standard descriptors and starts the pumps on ours.
+func (c *command) open(theirs *[]*os.File) (map[int]*os.File, error) {
+	if c.request.TTY != nil {
+		master, slave, err := pty.Open()
+		if err != nil {
+			return nil, err
+		}
+		*theirs = append(*theirs, slave)
+		pty.Setsize(master, &pty.Winsize{Rows: c.request.TTY.Rows, Cols: c.request.TTY.Cols})
+		c.master, c.stdin = master, master
+		c.pumps = append(c.pumps, startPump(master, c.stdout))
+		return map[int]*os.File{0: slave, 1: slave, 2: slave}, nil
+	}
+	files := make(map[int]*os.File)
+	if c.request.Stdin {
+		read, write, err := pipe(1)
+		if err != nil {
+			return nil, err
+		}
+		*theirs = append(*theirs, read)
+		files[0], c.stdin = read, write
+	} else {
+		null, err := os.Open(os.DevNull)
+		if err != nil {
+			return nil, err
+		}
+		*theirs = append(*theirs, null)
+		files[0] = null
+	}
+	for number, out := range map[int]*output{1: c.stdout, 2: c.stderr} {
+		if number == 2 && c.stderr == c.stdout {
+			files[2] = files[1]
+			continue
+		}
+		read, write, err := pipe(0)
+		if err != nil {
+			return nil, err
+		}
+		*theirs = append(*theirs, write)
+		files[number] = write
+		c.pumps = append(c.pumps, startPump(read, out))
+	}
+	if c.stderr == c.stdout {
+		files[2] = files[1]
+	}
+	return files, nil
+}
+
+// pipe makes a pipe of which end number ours (0 read, 1 write) is non-blocking,
+// for our poller, while the child's end blocks as programs expect.
+func pipe(ours int) (read, write *os.File, err error) {
+	var fds [2]int
+	if err := unix.Pipe2(fds[:], unix.O_CLOEXEC); err != nil {
+		return nil, nil, os.NewSyscallError("pipe", err)
+	}
+	unix.SetNonblock(fds[ours], true)
+	unix.FcntlInt(uintptr(fds[0]), unix.F_SETPIPE_SZ, 256<<10)
+	return os.NewFile(uintptr(fds[0]), "pipe"), os.NewFile(uintptr(fds[1]), "pipe"), nil
+}
+
+// supervise waits for the end, whichever way it comes, and publishes it.
+func (c *command) supervise(s *Server, exited <-chan syscall.WaitStatus, alarm *alarm) {
+	defer alarm.stop()
+	reason := wire.ReasonExit
+	var status syscall.WaitStatus
+	select {
+	case status = <-exited:
+	case <-alarm.C:
+		reason = wire.ReasonTimeout
+	case reason = <-c.stop:
+	}
+	exit := wire.Exit{Reason: reason, CwdFallback: c.fallback}
+	if reason != wire.ReasonExit {
+		exit.Survivors = endTree(c.tree, c.request.Grace)
+		select {
+		case status = <-exited:
+		case <-time.After(time.Second): // it is among the survivors
+		}
+	}
+	c.closeStdin()
+	c.drain()
+	c.judge(s, &exit, status)
+	if c.state != nil {
+		exit.Cwd = c.state.finish(exit.Reason == wire.ReasonExit || exit.Reason == wire.ReasonSignal)
+	}
+	c.finish(s, exit)
+}
+
+// judge turns the wait status and the reason into what the caller is told.
+func (c *command) judge(s *Server, exit *wire.Exit, status syscall.WaitStatus) {
+	switch exit.Reason {
+	case wire.ReasonTimeout:
+		exit.Code = 124
+		c.note("[Command timed out after " + seconds(c.request.Timeout) + "s]")
+	case wire.ReasonInterrupted:
+		exit.Code = 130
+		c.note("[Command interrupted]")
+	case wire.ReasonLost:
+		exit.Code = 130
+	default:
+		exit.Code = status.ExitStatus()
+		if status.Signaled() {
+			exit.Reason, exit.Signal, exit.Code = wire.ReasonSignal, int(status.Signal()), 128+int(status.Signal())
+		}
+		if exit.Code == 128+int(syscall.SIGKILL) && readOOM(s.config.OutOfMemory) > c.oomBefore {
+			exit.Reason = wire.ReasonOutOfMemory
+			exit.Message = "a process of the command was killed because the sandbox's memory limit was reached"
+		}
+	}
+}
+
+// note adds a line of ours to the command's output.
+func (c *command) note(line string) {
+	if !c.stdout.endsInLine() && c.stderr == c.stdout || !c.stderr.endsInLine() {
+		line = "\n" + line
+	}
+	c.stderr.Write([]byte(line + "\n"))
+}
+
+func seconds(d time.Duration) string {
+	return strconv.FormatFloat(d.Seconds(), 'f', -1, 64)
+}
+
+// drain waits until the output is complete.
+func (c *command) drain() {
+	bound := time.After(drainBound)
+	for _, p := range c.pumps {
+		for {
+			before := p.reads.Load()
+			select {
+			case <-p.ended:
+			case <-time.After(drainSilence):
+				// A pump that waits for a slow caller is not silent.
+				if !p.waiting.Load() || p.reads.Load() != before {
+					select {
+					case <-bound:
+						if p.waiting.Load() {
+							return
+						}
+					default:
+					}
+					continue
+				}
+			}
+			break
+		}
+	}
+}
+
+// finish publishes the exit. From here on the command's output has an end, even
+// if a background child goes on writing; what it writes is still taken, so that
+// it neither blocks nor dies.
+func (c *command) finish(s *Server, exit wire.Exit) {
+	exit.Duration = bootTime() - c.began
+	if c.stdout != nil {
+		exit.Stdout = c.stdout.size()
+		if c.stderr != c.stdout {
+			exit.Stderr = c.stderr.size()
+		}
+	}
+	c.exit.Store(&exit)
+	if c.stdout != nil {
+		c.stdout.wake()
+		c.stderr.wake()
+	}
+	s.retain(c)
+	close(c.done)
+}
+
+func (c *command) closeStdin() {
+	c.stdinMu.Lock()
+	defer c.stdinMu.Unlock()
+	if c.stdin != nil && c.stdin != c.master {
+		c.stdin.Close()
+	}
+	c.stdin = nil
+}
+
+func (c *command) writeStdin(p []byte) {
+	c.stdinMu.Lock()
+	f := c.stdin
+	c.stdinMu.Unlock()
+	if f != nil {
+		f.Write(p) // a command that does not read its input loses it, as in a pipe
+	}
+}
+
+// endInput tells the command that no more input comes.
+func (c *command) endInput() {
+	if c.master != nil {
+		c.writeStdin([]byte{4}) // a terminal's end of file
+		return
+	}
+	c.closeStdin()
+}
+
+// end asks supervise to end the command; only the first reason counts.
+func (c *command) end(reason wire.Reason) {
+	select {
+	case c.stop <- reason:
+	default:
+	}
+}
+
+func (c *command) control(req wire.Control) error {
+	if req.Interrupt {
+		c.end(wire.ReasonInterrupted)
+	}
+	if req.Size != nil && c.master != nil {
+		if err := pty.Setsize(c.master, &pty.Winsize{Rows: req.Size.Rows, Cols: req.Size.Cols}); err != nil && !errors.Is(err, os.ErrClosed) {
+			return err
+		}
+	}
+	if req.Signal > 0 && c.exit.Load() == nil {
+		if err := unix.Kill(-c.pid, syscall.Signal(req.Signal)); err != nil && err != unix.ESRCH {
+			return os.NewSyscallError("kill", err)
+		}
+	}
+	return nil
+}
+
+// limit is where the command's part of an output ends, or -1 while it runs.
+func (c *command) limit(stderr bool) func() int64 {
+	return func() int64 {
+		exit := c.exit.Load()
+		switch {
+		case exit == nil:
+			return -1
+		case stderr:
+			return exit.Stderr
+		default:
+			return exit.Stdout
+		}
+	}
+}
+
+func readOOM(f *os.File) int64 {
+	if f == nil {
+		return 0
+	}
+	var buf [4096]byte
+	n, err := f.ReadAt(buf[:], 0)
+	if err != nil && err != io.EOF {
+		return 0
+	}
+	return cgroup.ParseOOM(buf[:n])
+}

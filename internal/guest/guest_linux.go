@@ -1,0 +1,251 @@
+// Package guest is what runs inside a sandbox: it starts commands, carries their
+// input and output, ends their whole trees, keeps sessions, and holds the lease
+// that says whether the sandbox is in use.
+//
+// cmd/hermes-guest runs it as PID 1. It knows the wire and nothing of engines,
+// and it must never let a process inside drive it: its only door is a listener
+// that the outside made.
+package guest
+
+import (
+	"errors"
+	"net"
+	"os"
+	"runtime/debug"
+	"sync"
+	"time"
+
+	"hermes.example/hermes/internal/guest/spawn"
+	"hermes.example/hermes/internal/wire"
+)
+
+// Config is what a guest is made of.
+type Config struct {
+	Build   string
+	Spawner *spawn.Spawner
+	// Env is the environment of a command that belongs to no session.
+	Env []string
+	Cwd string
+	// Rlimits are set in every command.
+	Rlimits []spawn.Rlimit
+	// Spool is a directory outside the sandbox for output and the journal, or nil.
+	Spool *os.File
+	// Commands is a cgroup v2 directory in which each command gets its own, or nil.
+	Commands *os.File
+	// OutOfMemory is the file that counts the kernel's kills, or nil.
+	OutOfMemory *os.File
+	// Ephemeral ends the sandbox when its last user is gone.
+	Ephemeral bool
+}
+
+// Server is the guest at work.
+type Server struct {
+	config  Config
+	reaper  *reaper
+	shell   shell
+	journal *journal
+
+	mu          sync.Mutex
+	commands    map[string]*command
+	finished    []*command // oldest first
+	sessions    map[string]*session
+	connections int
+	running     int
+	lastUse     time.Duration
+	retiring    bool
+	emptied     []tree // cgroups of finished commands with processes left in them
+	orphans     map[int]orphan
+	trim        *time.Timer
+	sequence    uint64
+
+	ended chan struct{}
+}
+
+// trimAfter is how long the guest is idle before it gives memory back.
+const trimAfter = 20 * time.Second
+
+// New prepares a server; Serve runs it.
+func New(c Config) *Server {
+	s := &Server{
+		config:   c,
+		reaper:   newReaper(c.Spawner),
+		shell:    findShell(c.Env),
+		journal:  openJournal(c.Spool),
+		commands: make(map[string]*command),
+		sessions: make(map[string]*session),
+		orphans:  make(map[int]orphan),
+		lastUse:  bootTime(),
+		ended:    make(chan struct{}),
+	}
+	s.trim = time.AfterFunc(trimAfter, debug.FreeOSMemory)
+	return s
+}
+
+// ShellName says which shell runs command lines, or "" when there is none.
+func (s *Server) ShellName() string { return s.shell.path }
+
+// Serve answers callers until the sandbox retires.
+func (s *Server) Serve(l net.Listener) error {
+	go s.reaper.run()
+	go func() {
+		<-s.ended
+		l.Close()
+	}()
+	for {
+		conn, err := l.Accept()
+		if err != nil {
+			if errors.Is(err, net.ErrClosed) {
+				return nil
+			}
+			return err
+		}
+		go s.serveConn(conn)
+	}
+}
+
+func (s *Server) hello() wire.Hello {
+	return wire.Hello{Major: wire.Major, Minor: wire.Minor, Build: s.config.Build,
+		Capabilities: []string{wire.CanReplay, wire.CanSessions, wire.CanTerminal, wire.CanRetire}}
+}
+
+func (s *Server) serveConn(conn net.Conn) {
+	mux, theirs, err := wire.Accept(conn, s.hello())
+	if err != nil {
+		return
+	}
+	defer mux.Close()
+	if !theirs.Observer {
+		s.enter()
+		defer s.leave()
+	}
+	var streams sync.WaitGroup
+	defer streams.Wait()
+	for {
+		stream, err := mux.AcceptStream()
+		if err != nil {
+			return
+		}
+		streams.Add(1)
+		go func() {
+			defer streams.Done()
+			defer stream.Close()
+			s.serveStream(stream)
+		}()
+	}
+}
+
+// enter and leave keep the lease.
+func (s *Server) enter() {
+	s.mu.Lock()
+	s.connections++
+	s.lastUse = bootTime()
+	s.mu.Unlock()
+}
+
+func (s *Server) leave() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.connections--
+	s.lastUse = bootTime()
+	if s.config.Ephemeral && s.connections == 0 {
+		s.retire()
+	}
+}
+
+// retire ends the sandbox. It is called with the lock held.
+func (s *Server) retire() {
+	if !s.retiring {
+		s.retiring = true
+		close(s.ended)
+	}
+}
+
+func (s *Server) serveStream(stream net.Conn) {
+	r, w := wire.NewReader(stream), wire.NewWriter(stream)
+	frame, err := r.Next()
+	if err != nil {
+		return
+	}
+	switch frame.Type {
+	case wire.TypeExec:
+		var req wire.Exec
+		if s.decode(w, frame, &req) {
+			s.serveExec(stream, r, w, req)
+		}
+	case wire.TypeAttach:
+		var req wire.Attach
+		if s.decode(w, frame, &req) {
+			s.serveAttach(stream, r, w, req)
+		}
+	case wire.TypeControl:
+		var req wire.Control
+		if s.decode(w, frame, &req) {
+			s.serveControl(w, req)
+		}
+	case wire.TypeStatus:
+		w.WriteMessage(wire.TypeStatus, s.status())
+	case wire.TypeRetire:
+		var req wire.Retire
+		if s.decode(w, frame, &req) {
+			s.serveRetire(w, req)
+		}
+	case wire.TypeSession:
+		var req wire.Session
+		if s.decode(w, frame, &req) {
+			s.serveSession(w, req)
+		}
+	default:
+		w.Write(wire.TypeUnsupported, []byte{byte(frame.Type)})
+	}
+}
+
+func (s *Server) decode(w *wire.Writer, f wire.Frame, m any) bool {
+	if err := f.Decode(m); err != nil {
+		fail(w, wire.FailureBadRequest, err.Error())
+		return false
+	}
+	return true
+}
+
+func fail(w *wire.Writer, code wire.FailureCode, message string) {
+	w.WriteMessage(wire.TypeError, wire.Failure{Code: code, Message: message})
+}
+
+func (s *Server) status() wire.Status {
+	running := 0
+	for _, p := range processes() {
+		if p.pid != os.Getpid() && p.pid != 1 && p.parent != 0 && !p.zombie {
+			running++
+		}
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	st := wire.Status{Build: s.config.Build, PID: os.Getpid(), Connections: s.connections, Commands: s.running,
+		Processes: running, Shell: s.shell.path, Idle: bootTime() - s.lastUse}
+	for name := range s.sessions {
+		st.Sessions = append(st.Sessions, name)
+	}
+	if s.running > 0 || s.connections > 0 {
+		st.Idle = 0
+	}
+	return st
+}
+
+// serveRetire decides and acts under one lock, so nobody can come in between.
+func (s *Server) serveRetire(w *wire.Writer, req wire.Retire) {
+	st := s.status()
+	s.mu.Lock()
+	st.Connections, st.Commands = s.connections, s.running
+	if st.Busy() || bootTime()-s.lastUse < req.Idle {
+		s.mu.Unlock()
+		w.WriteMessage(wire.TypeBusy, st)
+		return
+	}
+	already := s.retiring
+	s.retiring = true
+	s.mu.Unlock()
+	w.WriteMessage(wire.TypeRetired, st)
+	if !already {
+		close(s.ended)
+	}
+}

@@ -1,0 +1,242 @@
+package jail
+
+import (
+	"fmt"
+	"net"
+	"os"
+	"strconv"
+	"syscall"
+
+	"golang.org/x/sys/unix"
+
+	"hermes.example/hermes/internal/guest"
+	"hermes.example/hermes/internal/guest/spawn"
+	"hermes.example/hermes/internal/seccomp"
+	"hermes.example/hermes/internal/wire"
+)
+
+// setupFD is the guest's end of the setup conversation.
+const setupFD = 3
+
+// Run is the whole life of a native sandbox's PID 1. It returns when the sandbox
+// has ended, or could not be made.
+func Run() error {
+	setup := os.NewFile(setupFD, "setup")
+	closeOtherDescriptors()
+	config, files, err := receiveConfig(setup)
+	if err != nil {
+		return err
+	}
+	server, report, err := enter(config, files)
+	w := wire.NewWriter(setup)
+	if err != nil {
+		send(w, frameReport, Report{Error: err.Error()})
+		return err
+	}
+	if err := send(w, frameReport, report); err != nil {
+		return err
+	}
+	if frame, err := wire.NewReader(setup).Next(); err != nil || frame.Type != frameKeep {
+		return fmt.Errorf("the creator is gone before the hand-over: %v", err)
+	}
+	listener, err := net.FileListener(files[ListenerFD])
+	if err != nil {
+		return err
+	}
+	files[ListenerFD].Close()
+	setup.Close()
+	return server.Serve(listener)
+}
+
+// closeOtherDescriptors closes what a careless creator let us inherit.
+func closeOtherDescriptors() {
+	unix.CloseRange(setupFD+1, ^uint(0), unix.CLOSE_RANGE_CLOEXEC)
+}
+
+func receiveConfig(setup *os.File) (Config, map[string]*os.File, error) {
+	var config Config
+	var one [1]byte
+	control := make([]byte, unix.CmsgSpace(4*253))
+	_, n, _, _, err := unix.Recvmsg(int(setup.Fd()), one[:], control, unix.MSG_CMSG_CLOEXEC)
+	if err != nil {
+		return config, nil, os.NewSyscallError("recvmsg", err)
+	}
+	var fds []int
+	messages, err := unix.ParseSocketControlMessage(control[:n])
+	if err == nil && len(messages) > 0 {
+		fds, err = unix.ParseUnixRights(&messages[0])
+	}
+	if err != nil {
+		return config, nil, err
+	}
+	if err := receive(wire.NewReader(setup), frameConfig, &config); err != nil {
+		return config, nil, err
+	}
+	if len(fds) != len(config.Descriptors) {
+		return config, nil, fmt.Errorf("%d descriptors came, %d were announced", len(fds), len(config.Descriptors))
+	}
+	files := make(map[string]*os.File, len(fds))
+	for i, name := range config.Descriptors {
+		files[name] = os.NewFile(uintptr(fds[i]), name)
+	}
+	return config, files, nil
+}
+
+// enter makes the sandbox around this process, in the order that each step's
+// privileges allow, and gives all of them up that the guest does not need.
+func enter(c Config, files map[string]*os.File) (*guest.Server, Report, error) {
+	var report Report
+	if err := becomeRoot(c.SetGroups); err != nil {
+		return nil, report, err
+	}
+	if err := unix.Sethostname([]byte(c.Hostname)); err != nil {
+		return nil, report, fmt.Errorf("cannot set the host name: %w", err)
+	}
+	if c.Loopback {
+		if err := loopbackUp(); err != nil {
+			return nil, report, err
+		}
+	}
+	if err := buildRoot(c, files); err != nil {
+		return nil, report, err
+	}
+	if err := allThreads(unix.SYS_PRCTL, unix.PR_SET_NO_NEW_PRIVS, 1); err != nil {
+		return nil, report, fmt.Errorf("cannot set no-new-privileges: %w", err)
+	}
+	ruleset, abi, landlockErr := newRuleset(writablePaths(c))
+	report.LandlockABI = abi
+	spawner, err := spawn.New(func() error {
+		return prepareSpawner(files, ruleset)
+	})
+	if ruleset >= 0 {
+		unix.Close(ruleset)
+	}
+	if err != nil {
+		return nil, report, err
+	}
+	if landlockErr != nil {
+		report.LandlockABI, report.LandlockError = 0, landlockErr.Error()
+	}
+	if err := keepCapabilities(); err != nil {
+		return nil, report, err
+	}
+	if err := spawner.Prepare(func() error { return become(c.UID, c.GID, c.SetGroups) }); err != nil {
+		return nil, report, err
+	}
+	// One filter for the guest and all it starts: loading is dear, and the
+	// guest needs nothing that a command may not do.
+	if err := seccomp.Load(unix.SECCOMP_FILTER_FLAG_TSYNC); err != nil {
+		return nil, report, err
+	}
+	// Nothing inside may trace the guest or read its memory and descriptors.
+	if err := unix.Prctl(unix.PR_SET_DUMPABLE, 0, 0, 0, 0); err != nil {
+		return nil, report, fmt.Errorf("cannot protect the guest's memory: %w", err)
+	}
+	if err := spawner.Prepare(func() error { return readBack(&report) }); err != nil {
+		return nil, report, err
+	}
+	server := guest.New(guest.Config{
+		Build: c.Build, Spawner: spawner, Env: c.Env, Cwd: c.Cwd, Rlimits: limits(c),
+		Spool: files[SpoolFD], Commands: files[CommandsFD], OutOfMemory: files[OOMFD], Ephemeral: c.Ephemeral,
+	})
+	report.Shell = server.ShellName()
+	report.CommandCgroups = files[CommandsFD] != nil
+	return server, report, nil
+}
+
+// prepareSpawner restricts the thread that all commands are forked from, as far
+// as that needs privileges which the guest gives up afterwards.
+func prepareSpawner(files map[string]*os.File, ruleset int) error {
+	for i := 0; ; i++ {
+		tasks := files[TasksFD+strconv.Itoa(i)]
+		if tasks == nil {
+			break
+		}
+		if _, err := tasks.Write([]byte("0")); err != nil {
+			return fmt.Errorf("cannot enter the cgroup of commands: %w", err)
+		}
+		tasks.Close()
+	}
+	if err := unix.Unshare(unix.CLONE_NEWCGROUP); err != nil {
+		return fmt.Errorf("cannot make a cgroup namespace: %w", err)
+	}
+	if err := dropBounding(); err != nil {
+		return err
+	}
+	if ruleset >= 0 {
+		if err := restrictSelf(ruleset); err != nil {
+			return fmt.Errorf("cannot enforce Landlock: %w", err)
+		}
+	}
+	return nil
+}
+
+// limits are the resource limits of every command. Nothing here raises a hard
+// limit, because that takes a privilege that nobody has here.
+func limits(c Config) []spawn.Rlimit {
+	rs := []spawn.Rlimit{{Resource: unix.RLIMIT_CORE}}
+	var files unix.Rlimit
+	if unix.Getrlimit(unix.RLIMIT_NOFILE, &files) == nil {
+		const wanted = 65536
+		files.Max = min(files.Max, wanted)
+		files.Cur = min(files.Max, 4096)
+		rs = append(rs, spawn.Rlimit{Resource: unix.RLIMIT_NOFILE, Value: files})
+	}
+	if c.Processes > 0 {
+		var procs unix.Rlimit
+		if unix.Getrlimit(unix.RLIMIT_NPROC, &procs) == nil {
+			n := min(c.Processes, procs.Max)
+			rs = append(rs, spawn.Rlimit{Resource: unix.RLIMIT_NPROC, Value: unix.Rlimit{Cur: n, Max: n}})
+		}
+	}
+	return rs
+}
+
+func writablePaths(c Config) []string {
+	paths := []string{"/dev", "/proc"}
+	for _, s := range c.Scratch {
+		paths = append(paths, s.Path)
+	}
+	for _, b := range c.Binds {
+		if b.Writable {
+			paths = append(paths, b.Target)
+		}
+	}
+	return paths
+}
+
+// becomeRoot takes the ids that are root's inside. The process was started with
+// all capabilities of its user namespace as ambient ones, before its ids were
+// mapped, so it may.
+func becomeRoot(setGroups bool) error {
+	if setGroups {
+		if err := syscall.Setgroups(nil); err != nil {
+			return fmt.Errorf("cannot clear the supplementary groups: %w", err)
+		}
+	}
+	if err := syscall.Setresgid(0, 0, 0); err != nil {
+		return fmt.Errorf("cannot take the sandbox's group id: %w", err)
+	}
+	if err := syscall.Setresuid(0, 0, 0); err != nil {
+		return fmt.Errorf("cannot take the sandbox's user id: %w", err)
+	}
+	return nil
+}
+
+// loopbackUp is what `ip link set lo up` does.
+func loopbackUp() error {
+	fd, err := unix.Socket(unix.AF_INET, unix.SOCK_DGRAM|unix.SOCK_CLOEXEC, 0)
+	if err != nil {
+		return fmt.Errorf("cannot bring up the loopback device: %w", err)
+	}
+	defer unix.Close(fd)
+	request, err := unix.NewIfreq("lo")
+	if err != nil {
+		return err
+	}
+	request.SetUint16(unix.IFF_UP | unix.IFF_RUNNING)
+	if err := unix.IoctlIfreq(fd, unix.SIOCSIFFLAGS, request); err != nil {
+		return fmt.Errorf("cannot bring up the loopback device: %w", err)
+	}
+	return nil
+}

@@ -1,0 +1,135 @@
+package jail
+
+import (
+	"fmt"
+	"os"
+	"strconv"
+	"strings"
+	"syscall"
+	"unsafe"
+
+	"golang.org/x/sys/unix"
+
+	"hermes.example/hermes/internal/seccomp"
+)
+
+// commandCapabilities is what root of a sandbox may do: install packages and
+// become somebody else, both only within the ids of the sandbox.
+var commandCapabilities = []int{unix.CAP_CHOWN, unix.CAP_DAC_OVERRIDE, unix.CAP_FOWNER, unix.CAP_SETGID, unix.CAP_SETUID}
+
+// guestCapabilities adds what the guest needs to end commands of any user.
+var guestCapabilities = append([]int{unix.CAP_KILL}, commandCapabilities...)
+
+var capabilityNames = map[int]string{
+	unix.CAP_CHOWN: "CHOWN", unix.CAP_DAC_OVERRIDE: "DAC_OVERRIDE", unix.CAP_DAC_READ_SEARCH: "DAC_READ_SEARCH", unix.CAP_FOWNER: "FOWNER",
+	unix.CAP_FSETID: "FSETID", unix.CAP_KILL: "KILL", unix.CAP_SETGID: "SETGID", unix.CAP_SETUID: "SETUID", unix.CAP_SETPCAP: "SETPCAP",
+	unix.CAP_NET_BIND_SERVICE: "NET_BIND_SERVICE", unix.CAP_NET_ADMIN: "NET_ADMIN", unix.CAP_NET_RAW: "NET_RAW", unix.CAP_SYS_CHROOT: "SYS_CHROOT",
+	unix.CAP_SYS_PTRACE: "SYS_PTRACE", unix.CAP_SYS_ADMIN: "SYS_ADMIN", unix.CAP_MKNOD: "MKNOD", unix.CAP_AUDIT_WRITE: "AUDIT_WRITE", unix.CAP_SETFCAP: "SETFCAP",
+}
+
+// allThreads makes a system call on every thread of the process: Linux keeps
+// privileges per thread.
+func allThreads(call, a1, a2 uintptr) error {
+	if _, _, e := syscall.AllThreadsSyscall6(call, a1, a2, 0, 0, 0, 0); e != 0 {
+		return e
+	}
+	return nil
+}
+
+// keepCapabilities leaves every thread with the guest's capabilities only.
+func keepCapabilities() error {
+	if err := allThreads(unix.SYS_PRCTL, unix.PR_CAP_AMBIENT, unix.PR_CAP_AMBIENT_CLEAR_ALL); err != nil {
+		return fmt.Errorf("cannot clear the ambient capabilities: %w", err)
+	}
+	header := unix.CapUserHeader{Version: unix.LINUX_CAPABILITY_VERSION_3}
+	var data [2]unix.CapUserData
+	for _, c := range guestCapabilities {
+		data[c/32].Permitted |= 1 << (c % 32)
+	}
+	data[0].Effective, data[1].Effective = data[0].Permitted, data[1].Permitted
+	if err := allThreads(unix.SYS_CAPSET, uintptr(unsafe.Pointer(&header)), uintptr(unsafe.Pointer(&data))); err != nil {
+		return fmt.Errorf("cannot drop capabilities: %w", err)
+	}
+	return nil
+}
+
+// dropBounding limits what any program that this thread starts can ever have.
+func dropBounding() error {
+	keep := make(map[int]bool)
+	for _, c := range commandCapabilities {
+		keep[c] = true
+	}
+	for c := 0; c <= 63; c++ {
+		if keep[c] {
+			continue
+		}
+		if err := unix.Prctl(unix.PR_CAPBSET_DROP, uintptr(c), 0, 0, 0); err == unix.EINVAL {
+			break // past the kernel's last capability
+		} else if err != nil {
+			return fmt.Errorf("cannot drop capability %d: %w", c, err)
+		}
+	}
+	return nil
+}
+
+// become makes the calling thread the user that commands run as.
+func become(uid, gid int, setGroups bool) error {
+	if uid == 0 && gid == 0 {
+		return nil
+	}
+	if setGroups {
+		if _, _, e := unix.RawSyscall(unix.SYS_SETGROUPS, 0, 0, 0); e != 0 {
+			return fmt.Errorf("cannot clear the supplementary groups: %w", e)
+		}
+	}
+	if _, _, e := unix.RawSyscall(unix.SYS_SETRESGID, uintptr(gid), uintptr(gid), uintptr(gid)); e != 0 {
+		return fmt.Errorf("cannot become group %d: %w", gid, e)
+	}
+	if _, _, e := unix.RawSyscall(unix.SYS_SETRESUID, uintptr(uid), uintptr(uid), uintptr(uid)); e != 0 {
+		return fmt.Errorf("cannot become user %d: %w", uid, e)
+	}
+	return nil
+}
+
+// readBack fills the report with what the kernel says of the calling thread.
+func readBack(r *Report) error {
+	status, err := os.ReadFile("/proc/thread-self/status")
+	if err != nil {
+		return fmt.Errorf("cannot read back what is enforced: %w", err)
+	}
+	var bounding, permitted uint64
+	for line := range strings.Lines(string(status)) {
+		name, value, _ := strings.Cut(strings.TrimSpace(line), ":")
+		value = strings.TrimSpace(value)
+		switch name {
+		case "CapBnd":
+			bounding, _ = strconv.ParseUint(value, 16, 64)
+		case "CapPrm":
+			permitted, _ = strconv.ParseUint(value, 16, 64)
+		case "NoNewPrivs":
+			r.NoNewPrivileges = value == "1"
+		case "Seccomp":
+			r.Seccomp = value == "2"
+		}
+	}
+	// What a command starts with: no more than the thread has, and no more than
+	// the bounding set lets through.
+	for c := range 64 {
+		if bounding&permitted&(1<<c) != 0 {
+			name, ok := capabilityNames[c]
+			if !ok {
+				name = strconv.Itoa(c)
+			}
+			r.Capabilities = append(r.Capabilities, name)
+		}
+	}
+	r.SeccompDigest = seccomp.Digest()
+	for file, into := range map[string]*string{"/proc/self/uid_map": &r.UIDMap, "/proc/self/gid_map": &r.GIDMap} {
+		content, err := os.ReadFile(file)
+		if err != nil {
+			return fmt.Errorf("cannot read back the id map: %w", err)
+		}
+		*into = strings.TrimSpace(string(content))
+	}
+	return nil
+}

@@ -1,0 +1,76 @@
+// Package shellstate owns what a caller's shell session is between two commands
+// (working directory, exported variables, functions, aliases) and how that goes
+// into a shell and comes back out of it.
+//
+// The guest calls it around every command of a session:
+//
+//	inv := shellstate.Invoke(shell, "/bin/bash", line, &session, opts)
+//	// start inv.Argv with inv.Env in session.Cwd, inv.Prelude readable at
+//	// opts.PreludeFD, an empty memfd at opts.ReportFD; wait for the shell
+//	end, err := shellstate.Decode(report)
+//	session.Apply(shellstate.Delta(inv.Start, end))
+//
+// The package starts no process, opens no file and keeps no state of its own. It
+// must never take anything out of a command's output, and never let a name of
+// ours (__hermes_*) or a value of one command only into a session.
+package shellstate
+
+import (
+	"errors"
+	"maps"
+	"slices"
+)
+
+// Shell is what kind of shell runs a session's commands.
+type Shell int
+
+const (
+	// Bash carries everything a State holds.
+	Bash Shell = iota
+	// Posix is dash, busybox ash and their kin: cwd, exports and aliases only.
+	Posix
+)
+
+// MaxReport is the longest report Decode looks at.
+const MaxReport = 32 << 20
+
+var (
+	// ErrNoReport says that the shell left no complete report: it was killed,
+	// or it closed the descriptor. The session stays as it was.
+	ErrNoReport = errors.New("the shell left no complete state report")
+	// ErrMalformed says that a report is complete but cannot be read.
+	ErrMalformed = errors.New("cannot read the shell's state report")
+)
+
+// State is a session between two commands. A session's State begins with the
+// environment of its sandbox, takes up a login shell's with ApplyLogin, and then
+// changes by Apply at the end of each command.
+//
+// In a State that Decode returns a nil map means that this shell cannot tell.
+type State struct {
+	// Env holds the exported variables that an environment can carry.
+	Env map[string]string
+	// Attrs holds declarations that it cannot, by variable name, as text to
+	// replay: "declare -ix N", `declare -ax A=([0]="x")`, "declare -x UNSET".
+	Attrs map[string]string
+	// Functions holds definitions by name, as text to replay.
+	Functions map[string]string
+	// Aliases holds values by name, unquoted.
+	Aliases map[string]string
+	// Cwd is the physical working directory, or empty where it is not known.
+	Cwd string
+
+	// shadowed holds variables that were local to a function when the shell
+	// left from inside it; what the session's own are is then not known.
+	shadowed []string
+}
+
+// Clone returns a State that shares nothing with s.
+func (s State) Clone() State {
+	s.Env = maps.Clone(s.Env)
+	s.Attrs = maps.Clone(s.Attrs)
+	s.Functions = maps.Clone(s.Functions)
+	s.Aliases = maps.Clone(s.Aliases)
+	s.shadowed = slices.Clone(s.shadowed)
+	return s
+}

@@ -1,0 +1,221 @@
+package spawn
+
+import (
+	"errors"
+	"fmt"
+	"runtime"
+	"syscall"
+
+	"golang.org/x/sys/unix"
+)
+
+// Command is one process to start. Descriptors stay the caller's to close.
+type Command struct {
+	Path string
+	Argv []string
+	Env  []string
+	// Dir is the working directory; empty keeps the guest's.
+	Dir string
+	// Files maps the child's descriptor numbers to ours. Everything not named
+	// here is closed in the child by close-on-exec.
+	Files map[int]int
+	// Terminal makes descriptor 0 the controlling terminal.
+	Terminal bool
+	// Cgroup is an open cgroup.procs that the child enters, or -1.
+	Cgroup int
+	// Subreaper makes orphans of the command its children, so that its tree can
+	// be found by lineage as long as its first process lives.
+	Subreaper bool
+	Rlimits   []Rlimit
+}
+
+// Rlimit is one resource limit, set in the child.
+type Rlimit struct {
+	Resource uintptr
+	Value    unix.Rlimit
+}
+
+// Spawner is the prepared thread. It lives as long as the process.
+type Spawner struct {
+	requests chan request
+}
+
+// request is a command to start, or a step of the preparation.
+type request struct {
+	command *Command
+	step    func() error
+	answer  chan<- result
+}
+
+type result struct {
+	pid int
+	err error
+}
+
+// Error tells at which step a start failed.
+type Error struct {
+	Step  string
+	Errno syscall.Errno
+}
+
+func (e *Error) Error() string { return e.Step + ": " + e.Errno.Error() }
+func (e *Error) Unwrap() error { return e.Errno }
+
+// New starts the thread and runs prepare on it. A thread that could not be
+// prepared is ended, and nothing can be spawned from it.
+func New(prepare func() error) (*Spawner, error) {
+	s := &Spawner{requests: make(chan request)}
+	prepared := make(chan error)
+	go s.serve(prepare, prepared)
+	if err := <-prepared; err != nil {
+		return nil, err
+	}
+	return s, nil
+}
+
+// serve is the spawner thread. It never unlocks: the thread is not fit for any
+// other goroutine again.
+func (s *Spawner) serve(prepare func() error, prepared chan<- error) {
+	runtime.LockOSThread()
+	if unix.Gettid() == unix.Getpid() {
+		// A process is accounted where its first thread is, so that one must
+		// stay the guest's. Holding it here makes another one take our place.
+		placed := make(chan struct{})
+		go func() {
+			runtime.LockOSThread()
+			close(placed)
+			s.serve(prepare, prepared)
+		}()
+		<-placed
+		runtime.UnlockOSThread()
+		return
+	}
+	err := prepare()
+	prepared <- err
+	if err != nil {
+		return
+	}
+	for r := range s.requests {
+		var res result
+		if r.step != nil {
+			res.err = r.step()
+		} else {
+			res.pid, res.err = start(r.command)
+		}
+		r.answer <- res
+	}
+}
+
+// Prepare runs one more step of the preparation on the thread. Some steps need
+// privileges that the rest of the process gives up in between.
+func (s *Spawner) Prepare(step func() error) error {
+	answer := make(chan result, 1)
+	s.requests <- request{step: step, answer: answer}
+	return (<-answer).err
+}
+
+// Start forks and executes c. The pid is not yet reaped when Start returns.
+func (s *Spawner) Start(c *Command) (int, error) {
+	answer := make(chan result, 1)
+	s.requests <- request{command: c, answer: answer}
+	r := <-answer
+	return r.pid, r.err
+}
+
+// firstFree is above every descriptor number that a Command places, so that a
+// source never sits where another one has to go.
+const firstFree = 128
+
+func start(c *Command) (int, error) {
+	p, release, err := prepare(c)
+	if err != nil {
+		return 0, err
+	}
+	defer release()
+
+	syscall.ForkLock.Lock()
+	childErrno = 0
+	pid, errno := forkExec(p)
+	failed := syscall.Errno(childErrno)
+	syscall.ForkLock.Unlock()
+
+	if errno != 0 {
+		return 0, &Error{"fork", errno}
+	}
+	if failed != 0 {
+		// The child is gone; nobody else knows of it, so it is ours to reap.
+		var status syscall.WaitStatus
+		for {
+			if _, err := syscall.Wait4(int(pid), &status, 0, nil); err != syscall.EINTR {
+				break
+			}
+		}
+		return 0, &Error{stepName(p.failedStep), failed}
+	}
+	return int(pid), nil
+}
+
+func prepare(c *Command) (*plan, func(), error) {
+	p := &plan{cgroup: uintptr(c.Cgroup), hasCgroup: c.Cgroup >= 0, subreaper: c.Subreaper, terminal: c.Terminal, rlimits: c.Rlimits}
+	var moved []int
+	release := func() {
+		for _, fd := range moved {
+			unix.Close(fd)
+		}
+	}
+	fill := func() (err error) {
+		if p.path, err = syscall.BytePtrFromString(c.Path); err != nil {
+			return fmt.Errorf("path: %w", errNUL)
+		}
+		argv, err := syscall.SlicePtrFromStrings(c.Argv)
+		if err != nil {
+			return fmt.Errorf("argument: %w", errNUL)
+		}
+		envp, err := syscall.SlicePtrFromStrings(c.Env)
+		if err != nil {
+			return fmt.Errorf("environment: %w", errNUL)
+		}
+		p.argv, p.envp = &argv[0], &envp[0]
+		if c.Dir != "" {
+			if p.dir, err = syscall.BytePtrFromString(c.Dir); err != nil {
+				return fmt.Errorf("directory: %w", errNUL)
+			}
+		}
+		for to, from := range c.Files {
+			if from < firstFree {
+				high, err := unix.FcntlInt(uintptr(from), unix.F_DUPFD_CLOEXEC, firstFree)
+				if err != nil {
+					return fmt.Errorf("cannot place descriptor %d: %w", to, err)
+				}
+				moved = append(moved, high)
+				from = high
+			}
+			p.files = append(p.files, filePlacement{uintptr(from), uintptr(to)})
+		}
+		return nil
+	}
+	if err := fill(); err != nil {
+		release()
+		return nil, nil, err
+	}
+	return p, release, nil
+}
+
+var errNUL = errors.New("contains a NUL byte")
+
+func stepName(step int) string {
+	switch step {
+	case stepCgroup:
+		return "enter cgroup"
+	case stepSession:
+		return "new session"
+	case stepFiles:
+		return "descriptors"
+	case stepLimits:
+		return "resource limits"
+	case stepDirectory:
+		return "chdir"
+	default:
+		return "exec"
+	}
+}

@@ -1,0 +1,250 @@
+package guest
+
+import (
+	"errors"
+	"os"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"golang.org/x/sys/unix"
+)
+
+// tree is every process that a command has made, however it tried to get away.
+type tree interface {
+	// members lists the living ones, the command's first process included.
+	members() []int
+	// killAll ends them all by SIGKILL and returns those that remain.
+	killAll() []int
+	// close releases what the tree holds, and says whether all of it is gone.
+	// Processes that live on, live on.
+	close() bool
+}
+
+// endTree asks the tree to end, gives it the grace, and then kills it.
+// It returns the processes that would not die.
+func endTree(t tree, grace time.Duration) (survivors []int) {
+	if grace > 0 {
+		told := make(map[int]bool)
+		deadline := bootTime() + grace
+		for pause := time.Millisecond; ; pause = min(pause*2, 50*time.Millisecond) {
+			alive := t.members()
+			if len(alive) == 0 {
+				return nil
+			}
+			for _, pid := range alive {
+				if !told[pid] {
+					told[pid] = true
+					unix.Kill(pid, unix.SIGTERM)
+					// A stopped process does not see the signal before it continues.
+					unix.Kill(pid, unix.SIGCONT)
+				}
+			}
+			if bootTime() >= deadline {
+				break
+			}
+			time.Sleep(pause)
+		}
+	}
+	return t.killAll()
+}
+
+// killBound is how long killing may take before the rest is reported.
+const killBound = 10 * time.Second
+
+// cgroupTree is a command with a cgroup of its own. Membership is exact and the
+// kernel kills all members at once.
+type cgroupTree struct {
+	parent *os.File
+	name   string
+	dir    *os.File
+}
+
+// newCgroupTree makes the cgroup and returns it with its cgroup.procs, open for
+// the command to enter by.
+func newCgroupTree(parent *os.File, name string) (*cgroupTree, *os.File, error) {
+	if err := unix.Mkdirat(int(parent.Fd()), name, 0o755); err != nil {
+		return nil, nil, os.NewSyscallError("mkdir cgroup", err)
+	}
+	t := &cgroupTree{parent: parent, name: name}
+	fd, err := unix.Openat(int(parent.Fd()), name, unix.O_DIRECTORY|unix.O_RDONLY|unix.O_CLOEXEC|unix.O_NOFOLLOW, 0)
+	if err == nil {
+		t.dir = os.NewFile(uintptr(fd), name)
+		var procs *os.File
+		if procs, err = t.open("cgroup.procs", unix.O_WRONLY); err == nil {
+			return t, procs, nil
+		}
+	}
+	t.close()
+	return nil, nil, err
+}
+
+func (t *cgroupTree) open(name string, mode int) (*os.File, error) {
+	fd, err := unix.Openat(int(t.dir.Fd()), name, mode|unix.O_CLOEXEC, 0)
+	if err != nil {
+		return nil, os.NewSyscallError("open "+name, err)
+	}
+	return os.NewFile(uintptr(fd), name), nil
+}
+
+func (t *cgroupTree) members() []int {
+	f, err := t.open("cgroup.procs", unix.O_RDONLY)
+	if err != nil {
+		return nil
+	}
+	defer f.Close()
+	var pids []int
+	buf := make([]byte, 64<<10)
+	for {
+		n, err := f.Read(buf)
+		for _, line := range strings.Fields(string(buf[:n])) {
+			// 0 stands for a process outside our pid namespace: not ours to signal.
+			if pid, err := strconv.Atoi(line); err == nil && pid > 0 {
+				pids = append(pids, pid)
+			}
+		}
+		if n == 0 || err != nil {
+			break
+		}
+	}
+	return slices.DeleteFunc(pids, func(pid int) bool {
+		p, ok := readProcess(strconv.Itoa(pid))
+		return !ok || p.zombie
+	})
+}
+
+func (t *cgroupTree) killAll() []int {
+	deadline := bootTime() + killBound
+	for pause := 200 * time.Microsecond; ; pause = min(pause*2, 20*time.Millisecond) {
+		if !t.killByKernel() {
+			for _, pid := range t.members() {
+				unix.Kill(pid, unix.SIGKILL)
+			}
+		}
+		alive := t.members()
+		if len(alive) == 0 || bootTime() >= deadline {
+			return alive
+		}
+		time.Sleep(pause)
+	}
+}
+
+// killByKernel is one call that also catches processes forked meanwhile.
+// It exists since Linux 5.14.
+func (t *cgroupTree) killByKernel() bool {
+	f, err := t.open("cgroup.kill", unix.O_WRONLY)
+	if err != nil {
+		return false
+	}
+	defer f.Close()
+	_, err = f.Write([]byte("1"))
+	return err == nil
+}
+
+// close removes the cgroup if it is empty. Background processes of a finished
+// command keep theirs.
+func (t *cgroupTree) close() bool {
+	if t.dir != nil {
+		t.dir.Close()
+		t.dir = nil
+	}
+	return !errors.Is(unix.Unlinkat(int(t.parent.Fd()), t.name, unix.AT_REMOVEDIR), unix.EBUSY)
+}
+
+// lineageTree finds a command's processes by descent. The command's first
+// process is a child subreaper, so as long as it lives every process of the tree
+// is its descendant, whatever session, group, user or environment it took. When
+// it is gone, what it had already been seen to own counts, and its orphans.
+type lineageTree struct {
+	main  int
+	entry string // in the environment of every member that kept it
+	known map[int]uint64
+	// foreign says that a process belongs to another command.
+	foreign func(process) bool
+	since   uint64
+}
+
+func newLineageTree(main int, entry string, foreign func(process) bool) *lineageTree {
+	t := &lineageTree{main: main, entry: entry, known: make(map[int]uint64), foreign: foreign}
+	if p, ok := readProcess(strconv.Itoa(main)); ok {
+		t.known[main], t.since = p.started, p.started
+	}
+	return t
+}
+
+func (t *lineageTree) members() []int {
+	all := processes()
+	self := os.Getpid()
+	byPID := make(map[int]process, len(all))
+	for _, p := range all {
+		byPID[p.pid] = p
+	}
+	_, mainAlive := byPID[t.main]
+	owned := make(map[int]bool, len(all))
+	var owns func(p process, depth int) bool
+	owns = func(p process, depth int) bool {
+		if mine, seen := owned[p.pid]; seen {
+			return mine
+		}
+		mine := false
+		switch started, seen := t.known[p.pid]; {
+		case p.pid == self || p.pid == 1:
+		case seen && started == p.started:
+			mine = true
+		case p.session == t.main || p.group == t.main:
+			mine = true
+		case p.parent != self && depth < len(all):
+			if parent, ok := byPID[p.parent]; ok {
+				mine = owns(parent, depth+1)
+			}
+		case t.foreign(p):
+		case hasEnvironment(p.pid, t.entry):
+			mine = true
+		case !mainAlive && p.started >= t.since:
+			mine = true // an orphan that nobody else owns
+		}
+		owned[p.pid] = mine
+		return mine
+	}
+	var alive []int
+	for _, p := range all {
+		if owns(p, 0) {
+			t.known[p.pid] = p.started
+			if !p.zombie {
+				alive = append(alive, p.pid)
+			}
+		}
+	}
+	return alive
+}
+
+// killAll stops what it finds before it kills, so that fewer and fewer are left
+// to fork, and keeps the first process to the last, because it is the anchor of
+// the lineage.
+func (t *lineageTree) killAll() []int {
+	deadline := bootTime() + killBound
+	unix.Kill(t.main, unix.SIGSTOP)
+	for pause := 200 * time.Microsecond; ; pause = min(pause*2, 20*time.Millisecond) {
+		for _, pid := range t.members() {
+			unix.Kill(pid, unix.SIGSTOP)
+		}
+		others := 0
+		for _, pid := range t.members() {
+			if pid != t.main {
+				others++
+				unix.Kill(pid, unix.SIGKILL)
+			}
+		}
+		if others == 0 || bootTime() >= deadline {
+			unix.Kill(t.main, unix.SIGKILL)
+		}
+		alive := t.members()
+		if len(alive) == 0 || bootTime() >= deadline {
+			return alive
+		}
+		time.Sleep(pause)
+	}
+}
+
+func (t *lineageTree) close() bool { return true }

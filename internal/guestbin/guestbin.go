@@ -1,0 +1,86 @@
+// Package guestbin holds hermes-guest, the program that is PID 1 of every
+// sandbox, for each architecture that sandboxes run on.
+//
+// `make build` fills it. The engines take the program from here, so that there
+// is one file to install.
+package guestbin
+
+import (
+	"crypto/sha256"
+	"embed"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"sync"
+)
+
+//go:embed all:bin
+var files embed.FS
+
+// ErrMissing means that this program was built without its guest.
+var ErrMissing = errors.New("this hermes was built without its guest: build it with make")
+
+// For returns the guest for a Linux architecture, as Go names it.
+func For(arch string) ([]byte, error) {
+	data, err := files.ReadFile("bin/hermes-guest-linux-" + arch)
+	if err != nil {
+		return nil, fmt.Errorf("no guest for %s: %w", arch, ErrMissing)
+	}
+	return data, nil
+}
+
+var digests sync.Map // arch → digest
+
+// Digest names the guest's content.
+func Digest(arch string) (string, error) {
+	if d, ok := digests.Load(arch); ok {
+		return d.(string), nil
+	}
+	data, err := For(arch)
+	if err != nil {
+		return "", err
+	}
+	sum := sha256.Sum256(data)
+	d := hex.EncodeToString(sum[:8])
+	digests.Store(arch, d)
+	return d, nil
+}
+
+// Extract puts the guest into dir, once for all callers, and returns its path.
+// The name has its digest, so that versions stand side by side; the content of a
+// file that exists is what its name says, because it got the name when complete.
+func Extract(dir, arch string) (string, error) {
+	d, err := Digest(arch)
+	if err != nil {
+		return "", err
+	}
+	path := filepath.Join(dir, "guest-"+d)
+	if info, err := os.Stat(path); err == nil && info.Mode().IsRegular() {
+		return path, nil
+	}
+	data, err := For(arch)
+	if err != nil {
+		return "", err
+	}
+	f, err := os.CreateTemp(dir, ".guest-*")
+	if err != nil {
+		return "", fmt.Errorf("cannot extract the guest: %w", err)
+	}
+	_, err = f.Write(data)
+	if err == nil {
+		err = f.Chmod(0o555)
+	}
+	if closeErr := f.Close(); err == nil {
+		err = closeErr
+	}
+	if err == nil {
+		err = os.Rename(f.Name(), path)
+	}
+	if err != nil {
+		os.Remove(f.Name())
+		return "", fmt.Errorf("cannot extract the guest: %w", err)
+	}
+	return path, nil
+}

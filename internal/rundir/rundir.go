@@ -1,0 +1,54 @@
+// Package rundir owns the directory for what lives no longer than the machine is
+// up: sockets, locks, the extracted guest. It is the caller's alone.
+//
+// The engines and the manager use it. Nothing that must survive a reboot goes
+// here, and nothing here is ever trusted before its owner was checked.
+package rundir
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strconv"
+)
+
+// Find returns the run directory, made if it is missing.
+func Find() (string, error) {
+	uid := strconv.Itoa(os.Getuid())
+	var candidates []string
+	if dir := os.Getenv("XDG_RUNTIME_DIR"); filepath.IsAbs(dir) {
+		candidates = append(candidates, filepath.Join(dir, "hermes"))
+	}
+	candidates = append(candidates, "/run/hermes-"+uid, filepath.Join(os.TempDir(), "hermes-"+uid))
+	var reasons []error
+	for _, dir := range candidates {
+		err := own(dir)
+		if err == nil {
+			return dir, nil
+		}
+		reasons = append(reasons, err)
+	}
+	return "", fmt.Errorf("cannot find a directory for sockets and locks: %w", errors.Join(reasons...))
+}
+
+// own makes dir, or checks that the one that exists is ours and closed to others.
+func own(dir string) error {
+	if err := os.Mkdir(dir, 0o700); err != nil && !errors.Is(err, os.ErrExist) {
+		return err
+	}
+	info, err := os.Lstat(dir)
+	if err != nil {
+		return err
+	}
+	if !info.IsDir() {
+		return fmt.Errorf("%s is not a directory", dir)
+	}
+	if err := checkOwner(dir, info); err != nil {
+		return err
+	}
+	if info.Mode().Perm() != 0o700 {
+		return os.Chmod(dir, 0o700)
+	}
+	return nil
+}

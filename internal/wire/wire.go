@@ -1,0 +1,131 @@
+// Package wire is the protocol between a caller and the guest, PID 1 of a
+// sandbox.
+//
+// A connection begins with one hello frame each way, then becomes a multiplexer.
+// Every stream of it is one request: its first frame says what is wanted, the
+// frames that follow belong to it. Control payloads are JSON, so that either side
+// may know fields that the other does not; output and input are raw bytes.
+//
+// Both the sandbox package and the guest use it. It must stay small, because the
+// guest lives in every sandbox, and it must never trust a length it reads.
+package wire
+
+import (
+	"encoding/binary"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+)
+
+// Type says what a frame carries.
+type Type byte
+
+// The frames. Numbers are part of the protocol and are never reused.
+const (
+	TypeHello       Type = 1  // both ways, once, before the multiplexer
+	TypeError       Type = 2  // the request failed: Failure
+	TypeUnsupported Type = 3  // the frame's type is not known here: payload is that type
+	TypeOK          Type = 4  // done
+	TypeExec        Type = 10 // start a command: Exec
+	TypeAttach      Type = 11 // follow a command started earlier: Attach
+	TypeStarted     Type = 12 // the command runs: Started
+	TypeStdout      Type = 13 // raw bytes
+	TypeStderr      Type = 14 // raw bytes
+	TypeGap         Type = 15 // bytes that are no longer kept: Gap
+	TypeExit        Type = 16 // the command ended: Exit
+	TypeStdin       Type = 20 // raw bytes
+	TypeStdinEOF    Type = 21
+	TypeControl     Type = 22 // acts on a running command: Control
+	TypeStatus      Type = 30 // asks for Status, and answers with it
+	TypeRetire      Type = 31 // end the sandbox if it is unused: Retire
+	TypeRetired     Type = 32 // it ends now
+	TypeBusy        Type = 33 // it is in use: Status
+	TypeSession     Type = 34 // asks for the named session's Session, and answers with it
+)
+
+// MaxPayload bounds what a reader allocates for one frame.
+const MaxPayload = 1 << 20
+
+const headerSize = 5
+
+// ErrTooLarge means that a peer announced a frame that no correct peer sends.
+var ErrTooLarge = fmt.Errorf("frame larger than %d bytes", MaxPayload)
+
+// Frame is one message of a stream.
+type Frame struct {
+	Type    Type
+	Payload []byte
+}
+
+// Writer writes frames. It is not safe for concurrent use.
+type Writer struct {
+	w   io.Writer
+	buf []byte
+}
+
+// NewWriter returns a Writer on w.
+func NewWriter(w io.Writer) *Writer { return &Writer{w: w} }
+
+// Write sends one frame in one write, so that frames of different writers on
+// one stream never mix as long as their calls do not.
+func (w *Writer) Write(t Type, payload []byte) error {
+	if len(payload) > MaxPayload {
+		return ErrTooLarge
+	}
+	w.buf = append(w.buf[:0], byte(t), 0, 0, 0, 0)
+	binary.BigEndian.PutUint32(w.buf[1:], uint32(len(payload)))
+	w.buf = append(w.buf, payload...)
+	_, err := w.w.Write(w.buf)
+	return err
+}
+
+// WriteMessage sends m as JSON.
+func (w *Writer) WriteMessage(t Type, m any) error {
+	payload, err := json.Marshal(m)
+	if err != nil {
+		return err
+	}
+	return w.Write(t, payload)
+}
+
+// Reader reads frames.
+type Reader struct {
+	r      io.Reader
+	header [headerSize]byte
+	buf    []byte
+}
+
+// NewReader returns a Reader on r.
+func NewReader(r io.Reader) *Reader { return &Reader{r: r} }
+
+// Next returns the next frame. Its payload is valid until the next call.
+// The error is io.EOF only at the boundary between two frames.
+func (r *Reader) Next() (Frame, error) {
+	if _, err := io.ReadFull(r.r, r.header[:]); err != nil {
+		return Frame{}, err
+	}
+	n := binary.BigEndian.Uint32(r.header[1:])
+	if n > MaxPayload {
+		return Frame{}, ErrTooLarge
+	}
+	if uint32(cap(r.buf)) < n {
+		r.buf = make([]byte, n)
+	}
+	payload := r.buf[:n]
+	if _, err := io.ReadFull(r.r, payload); err != nil {
+		if errors.Is(err, io.EOF) {
+			err = io.ErrUnexpectedEOF
+		}
+		return Frame{}, err
+	}
+	return Frame{Type(r.header[0]), payload}, nil
+}
+
+// Decode reads the frame's JSON payload into m.
+func (f Frame) Decode(m any) error {
+	if err := json.Unmarshal(f.Payload, m); err != nil {
+		return fmt.Errorf("malformed frame of type %d: %w", f.Type, err)
+	}
+	return nil
+}

@@ -1,0 +1,112 @@
+package wire
+
+import (
+	"bytes"
+	"encoding/binary"
+	"errors"
+	"io"
+	"net"
+	"strings"
+	"testing"
+)
+
+func TestFramesArriveAsTheyWereSent(t *testing.T) {
+	var buf bytes.Buffer
+	w := NewWriter(&buf)
+	sent := [][]byte{nil, []byte("x"), bytes.Repeat([]byte{0xff, 0}, 40000), make([]byte, MaxPayload)}
+	for i, p := range sent {
+		if err := w.Write(Type(i+1), p); err != nil {
+			t.Fatal(err)
+		}
+	}
+	r := NewReader(&buf)
+	for i, p := range sent {
+		f, err := r.Next()
+		if err != nil || f.Type != Type(i+1) || !bytes.Equal(f.Payload, p) {
+			t.Errorf("frame %d: type %d, %d bytes, %v", i, f.Type, len(f.Payload), err)
+		}
+	}
+	if _, err := r.Next(); err != io.EOF {
+		t.Errorf("at the end: %v", err)
+	}
+}
+
+func TestBadFramesAreRefused(t *testing.T) {
+	if err := NewWriter(io.Discard).Write(TypeStdout, make([]byte, MaxPayload+1)); err != ErrTooLarge {
+		t.Errorf("oversized write: %v", err)
+	}
+	huge := make([]byte, headerSize)
+	binary.BigEndian.PutUint32(huge[1:], 1<<31)
+	if _, err := NewReader(bytes.NewReader(huge)).Next(); err != ErrTooLarge {
+		t.Errorf("oversized read: %v", err)
+	}
+	if _, err := NewReader(strings.NewReader("\x01\x00\x00\x00\x05ab")).Next(); err != io.ErrUnexpectedEOF {
+		t.Errorf("truncated payload: %v", err)
+	}
+	if _, err := NewReader(strings.NewReader("\x01\x00")).Next(); err != io.ErrUnexpectedEOF {
+		t.Errorf("truncated header: %v", err)
+	}
+}
+
+func TestHostSpeaksTheCurrentAndThePreviousMajor(t *testing.T) {
+	for _, c := range []struct {
+		guest, host int
+		ok          bool
+	}{{1, 1, true}, {1, 2, true}, {1, 3, false}, {3, 2, false}, {0, 1, true}} {
+		near, far := net.Pipe()
+		go Accept(far, Hello{Major: c.guest, Minor: 9, Build: "test", Capabilities: []string{"new thing"}})
+		session, hello, err := Dial(near, Hello{Major: c.host})
+		var version *VersionError
+		if c.ok && (err != nil || hello.Major != c.guest || !hello.Can("new thing") || hello.Can(CanReplay)) {
+			t.Errorf("guest %d, host %d: %+v, %v", c.guest, c.host, hello, err)
+		}
+		if !c.ok && !errors.As(err, &version) {
+			t.Errorf("guest %d, host %d: want a version error, got %v", c.guest, c.host, err)
+		}
+		if session != nil {
+			session.Close()
+		}
+	}
+}
+
+func TestAPeerThatDoesNotGreetIsRefused(t *testing.T) {
+	near, far := net.Pipe()
+	go func() {
+		NewReader(far).Next()
+		NewWriter(far).Write(TypeStdout, []byte("boo"))
+	}()
+	if _, _, err := Dial(near, Hello{Major: Major}); err == nil || !strings.Contains(err.Error(), "did not greet") {
+		t.Errorf("got %v", err)
+	}
+}
+
+func FuzzReader(f *testing.F) {
+	var seed bytes.Buffer
+	w := NewWriter(&seed)
+	w.WriteMessage(TypeHello, Hello{Major: 1, Build: "x"})
+	w.WriteMessage(TypeExec, Exec{ID: "a", Line: "true", Env: map[string]string{"A": "1"}})
+	w.Write(TypeStdout, []byte("out"))
+	f.Add(seed.Bytes())
+	f.Add([]byte{0, 0, 0, 0, 0})
+	f.Add([]byte{1, 0xff, 0xff, 0xff, 0xff})
+	f.Fuzz(func(t *testing.T, data []byte) {
+		r := NewReader(bytes.NewReader(data))
+		var again bytes.Buffer
+		w := NewWriter(&again)
+		for {
+			frame, err := r.Next()
+			if err != nil {
+				break
+			}
+			for _, m := range []any{&Hello{}, &Exec{}, &Attach{}, &Exit{}, &Status{}, &Size{}} {
+				frame.Decode(m)
+			}
+			if err := w.Write(frame.Type, frame.Payload); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if !bytes.HasPrefix(data, again.Bytes()) {
+			t.Fatal("frames read are not the frames sent")
+		}
+	})
+}

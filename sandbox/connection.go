@@ -1,0 +1,117 @@
+package sandbox
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+
+	"github.com/hashicorp/yamux"
+
+	"hermes.example/hermes/internal/version"
+	"hermes.example/hermes/internal/wire"
+)
+
+// connection is one caller's line to a guest. Commands share it, each with a
+// stream of its own.
+type connection struct {
+	mux   *yamux.Session
+	hello wire.Hello
+}
+
+// dial connects to an identity's guest. An observer only looks: it does not keep
+// the sandbox in use.
+func dial(ctx context.Context, e Engine, id Identity, observer bool) (*connection, error) {
+	raw, err := e.Connect(ctx, id)
+	if err != nil {
+		return nil, err
+	}
+	// A guest that does not answer must not hold its caller for ever.
+	stop := context.AfterFunc(ctx, func() { raw.Close() })
+	mux, hello, err := wire.Dial(raw, wire.Hello{Major: wire.Major, Minor: wire.Minor, Build: version.Version, Observer: observer})
+	if !stop() && err == nil {
+		mux.Close()
+		err = ctx.Err()
+	}
+	if err != nil {
+		return nil, fmt.Errorf("cannot talk to the sandbox %q: %w", id.Task, err)
+	}
+	return &connection{mux, hello}, nil
+}
+
+func (c *connection) alive() bool { return c != nil && !c.mux.IsClosed() }
+
+func (c *connection) close() error { return c.mux.Close() }
+
+// stream is one request's frames.
+type stream struct {
+	net.Conn
+	*wire.Reader
+	*wire.Writer
+}
+
+// Write is the Writer's: frames, not bytes.
+func (s *stream) Write(t wire.Type, payload []byte) error { return s.Writer.Write(t, payload) }
+
+// open starts a request with its first frame.
+func (c *connection) open(t wire.Type, m any) (*stream, error) {
+	conn, err := c.mux.OpenStream()
+	if err != nil {
+		return nil, err
+	}
+	s := &stream{conn, wire.NewReader(conn), wire.NewWriter(conn)}
+	if err := s.WriteMessage(t, m); err != nil {
+		conn.Close()
+		return nil, err
+	}
+	return s, nil
+}
+
+// ask makes a request that has one answer.
+func (c *connection) ask(t wire.Type, m any) (wire.Frame, error) {
+	s, err := c.open(t, m)
+	if err != nil {
+		return wire.Frame{}, err
+	}
+	defer s.Close()
+	frame, err := s.Next()
+	if err != nil {
+		return wire.Frame{}, err
+	}
+	return frame, frameError(frame)
+}
+
+// errUnsupported is a request that an older guest does not know.
+var errUnsupported = errors.New("the sandbox's guest is too old for this; it is replaced when the sandbox is next unused")
+
+func frameError(f wire.Frame) error {
+	switch f.Type {
+	case wire.TypeError:
+		var failure wire.Failure
+		if err := f.Decode(&failure); err != nil {
+			return err
+		}
+		return &failure
+	case wire.TypeUnsupported:
+		return errUnsupported
+	}
+	return nil
+}
+
+func (c *connection) status() (wire.Status, error) {
+	var st wire.Status
+	frame, err := c.ask(wire.TypeStatus, struct{}{})
+	if err != nil {
+		return st, err
+	}
+	return st, frame.Decode(&st)
+}
+
+// retire asks the guest to end if nobody uses it. The answer is final either way.
+func (c *connection) retire(req wire.Retire) (retired bool, st wire.Status, err error) {
+	frame, err := c.ask(wire.TypeRetire, req)
+	if err != nil {
+		return false, st, err
+	}
+	return frame.Type == wire.TypeRetired, st, frame.Decode(&st)
+}

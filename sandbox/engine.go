@@ -1,0 +1,81 @@
+package sandbox
+
+import (
+	"context"
+	"errors"
+	"io"
+	"time"
+)
+
+// Engine makes sandboxes. Implementations pass the suite in sandbox/enginetest.
+//
+// An engine deals in names and streams only: no process ids, descriptors or host
+// paths pass through here, so that one may be on another machine.
+type Engine interface {
+	// Name is what people call the engine.
+	Name() string
+	Capabilities() Capabilities
+	// Create makes and starts the sandbox of an identity that has none. It
+	// fails with ErrExists when there is one; the caller then attaches to it.
+	Create(ctx context.Context, id Identity, spec Spec) (Info, error)
+	// Find looks for an identity's sandbox. ErrNotFound is the only answer
+	// that means that there is none.
+	Find(ctx context.Context, id Identity) (Info, error)
+	// List returns all sandboxes of a home.
+	List(ctx context.Context, home string) ([]Info, error)
+	// Start brings a stopped sandbox back.
+	Start(ctx context.Context, id Identity, spec Spec) (Info, error)
+	// Inspect reads back what is enforced.
+	Inspect(ctx context.Context, id Identity) (Posture, error)
+	// Remove ends the sandbox and what belongs to its run; with files also
+	// what it kept. It returns after the removal. Removing what is not there
+	// is not an error.
+	Remove(ctx context.Context, id Identity, files bool) error
+	// Connect opens a stream to the guest.
+	Connect(ctx context.Context, id Identity) (io.ReadWriteCloser, error)
+	// Sweep removes leftovers of sandboxes of a home that died half-made, and
+	// returns how many it removed. It never touches a living one.
+	Sweep(ctx context.Context, home string) (int, error)
+}
+
+// Capabilities is what an engine can do.
+type Capabilities struct {
+	// Isolated is false where commands run beside everything else.
+	Isolated bool
+	// GuestBuild names the guest that new sandboxes get. A sandbox with another
+	// one is made anew when it is idle.
+	GuestBuild string
+	// Images says that a Spec may name one.
+	Images bool
+	// Networks are the ones a Spec may name; the first is the default.
+	Networks []Network
+}
+
+// State says whether a sandbox has a guest.
+type State string
+
+// The states.
+const (
+	Running State = "running"
+	Stopped State = "stopped" // its files are there, nothing runs
+)
+
+// Info is what an engine knows of a sandbox without asking its guest.
+type Info struct {
+	Identity Identity  `json:"identity"`
+	Engine   string    `json:"engine"`
+	State    State     `json:"state"`
+	Spec     Spec      `json:"spec"` // without the values of variables
+	SpecHash string    `json:"spec_hash"`
+	Created  time.Time `json:"created"`
+	Build    string    `json:"build"`
+}
+
+var (
+	// ErrNotFound means that an identity has no sandbox.
+	ErrNotFound = errors.New("no such sandbox")
+	// ErrExists means that an identity has one already.
+	ErrExists = errors.New("the sandbox exists already")
+	// ErrGone means that a sandbox ended while it was used.
+	ErrGone = errors.New("the sandbox has ended")
+)

@@ -1,0 +1,316 @@
+package native
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"syscall"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"hermes.example/hermes/internal/atomicfile"
+	"hermes.example/hermes/internal/cgroup"
+	"hermes.example/hermes/internal/guest/jail"
+	"hermes.example/hermes/internal/guestbin"
+	"hermes.example/hermes/sandbox"
+)
+
+// setupBound is how long a guest may take to set itself up.
+const setupBound = 30 * time.Second
+
+// creation is a sandbox in the making. Every step adds to it; undo takes back
+// what was done, and hand-over makes undo do nothing.
+//
+// A creator that is killed leaves no guest, because the guest ends when the setup
+// conversation does, and leaves at most a run directory and empty cgroups, which
+// the next Create or Sweep of the identity removes.
+type creation struct {
+	engine *Engine
+	id     sandbox.Identity
+	spec   sandbox.Spec
+	dir    string
+	madeIt bool // dir did not exist before
+	ids    idMap
+
+	group    *cgroup.Group
+	verdict  cgroup.Verdict
+	listener *net.UnixListener
+	outer    *jail.Outer
+	guest    *exec.Cmd
+	files    []*os.File // given to the guest, closed here afterwards
+	config   jail.Config
+	state    state
+	done     bool
+}
+
+func (e *Engine) create(ctx context.Context, id sandbox.Identity, spec sandbox.Spec) (sandbox.Info, error) {
+	c := &creation{engine: e, id: id, spec: spec, dir: e.options.dir(id)}
+	defer c.undo()
+	for _, step := range []func(context.Context) error{
+		c.planIDs, c.makeDirs, c.listen, c.makeGroup, c.startGuest, c.mapIDs, c.configure, c.recordState, c.handOver,
+	} {
+		if err := ctx.Err(); err != nil {
+			return sandbox.Info{}, errorf(id, "%w", err)
+		}
+		if err := step(ctx); err != nil {
+			return sandbox.Info{}, errorf(id, "%w", err)
+		}
+	}
+	return c.state.info(), nil
+}
+
+func (c *creation) planIDs(context.Context) (err error) {
+	if c.ids, err = c.engine.planIDs(c.id); err != nil {
+		return err
+	}
+	uid, gid, err := c.spec.UserIDs()
+	if err != nil {
+		return err
+	}
+	if !covers(c.ids.UIDs, uid) || !covers(c.ids.GIDs, gid) {
+		return fmt.Errorf("there is no user %d:%d inside: ids are %q here; subordinate ids (newuidmap and a line in /etc/subuid) give more", uid, gid, c.ids.Mode)
+	}
+	return nil
+}
+
+// makeDirs makes the directories of the sandbox, owned by the users who use them
+// inside.
+func (c *creation) makeDirs(context.Context) error {
+	_, err := os.Stat(c.dir)
+	c.madeIt = errors.Is(err, os.ErrNotExist)
+	if err := os.MkdirAll(c.dir, 0o700); err != nil {
+		return fmt.Errorf("cannot make its directory: %w", err)
+	}
+	uid, gid, _ := c.spec.UserIDs()
+	if err := c.makeOwned("spool", 0o700, 0, 0); err != nil {
+		return err
+	}
+	if c.spec.Ephemeral {
+		return nil
+	}
+	for _, name := range keptDirs {
+		if err := c.makeOwned(name, 0o700, uid, gid); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// makeOwned makes a directory for an inside user. An ordinary caller owns the
+// ids 0 and cannot give files to others; the guest's root then serves them.
+func (c *creation) makeOwned(name string, mode os.FileMode, uid, gid int) error {
+	path := filepath.Join(c.dir, name)
+	err := os.Mkdir(path, mode)
+	if errors.Is(err, os.ErrExist) {
+		return nil
+	}
+	if err != nil {
+		return fmt.Errorf("cannot make its directory: %w", err)
+	}
+	if os.Geteuid() == 0 {
+		if err := os.Chown(path, outside(c.ids.UIDs, uid), outside(c.ids.GIDs, gid)); err != nil {
+			return fmt.Errorf("cannot give %s to its user: %w", path, err)
+		}
+	}
+	return nil
+}
+
+// listen makes the door to the guest. It is bound outside, so no path to it
+// exists inside, and the guest gets it as a descriptor.
+func (c *creation) listen(context.Context) error {
+	run := c.engine.runDir(c.id)
+	if err := os.Mkdir(run, 0o700); err != nil {
+		return fmt.Errorf("cannot make its run directory: %w", err)
+	}
+	owner, err := json.Marshal(c.id)
+	if err != nil {
+		return err
+	}
+	if err := atomicfile.Write(filepath.Join(run, ownerName), owner, 0o600); err != nil {
+		return err
+	}
+	dir, err := os.Open(run)
+	if err != nil {
+		return err
+	}
+	defer dir.Close()
+	c.listener, err = net.ListenUnix("unix", &net.UnixAddr{Name: socketIn(dir), Net: "unix"})
+	if err != nil {
+		return fmt.Errorf("cannot make its socket: %w", err)
+	}
+	c.listener.SetUnlinkOnClose(false)
+	return os.Chmod(filepath.Join(run, socketName), 0o600)
+}
+
+func (c *creation) makeGroup(context.Context) (err error) {
+	l := c.spec.Limits
+	c.group, c.verdict, err = cgroup.Create(c.id.Key(), cgroup.Limits{MemoryBytes: l.Memory, CPUs: l.CPUs, Pids: l.Pids}, c.ids.UID, c.ids.GID)
+	return err
+}
+
+// Capabilities that the guest needs in its own user namespace to set it up. They
+// are ambient because the namespace has no ids yet when the guest is executed,
+// and would be lost otherwise.
+var setupCapabilities = []uintptr{
+	unix.CAP_CHOWN, unix.CAP_DAC_OVERRIDE, unix.CAP_FOWNER, unix.CAP_KILL, unix.CAP_SETGID, unix.CAP_SETUID,
+	unix.CAP_SETPCAP, unix.CAP_NET_ADMIN, unix.CAP_SYS_ADMIN,
+}
+
+func (c *creation) startGuest(context.Context) error {
+	path, err := guestbin.Extract(c.engine.run, guestArch)
+	if err != nil {
+		return err
+	}
+	var inner *os.File
+	if c.outer, inner, err = jail.SocketPair(); err != nil {
+		return err
+	}
+	defer inner.Close()
+	flags := uintptr(unix.CLONE_NEWUSER | unix.CLONE_NEWNS | unix.CLONE_NEWPID | unix.CLONE_NEWUTS | unix.CLONE_NEWIPC)
+	if c.spec.Network == sandbox.NetworkNone {
+		flags |= unix.CLONE_NEWNET
+	}
+	start := func(cgroupFD int) (int, error) {
+		guest := exec.Command(path)
+		guest.Args = []string{"hermes-guest"}
+		guest.Env = []string{"GOMAXPROCS=2", "GOGC=50"}
+		guest.Dir = "/"
+		guest.ExtraFiles = []*os.File{inner}
+		guest.SysProcAttr = &syscall.SysProcAttr{Cloneflags: flags, Setsid: true, AmbientCaps: setupCapabilities}
+		if cgroupFD >= 0 {
+			guest.SysProcAttr.UseCgroupFD, guest.SysProcAttr.CgroupFD = true, cgroupFD
+		}
+		if err := guest.Start(); err != nil {
+			return 0, err
+		}
+		c.guest = guest
+		return guest.Process.Pid, nil
+	}
+	if err := c.group.Start(start); err != nil {
+		return explainStart(err)
+	}
+	return nil
+}
+
+// explainStart says what a failed start of the guest means.
+func explainStart(err error) error {
+	switch {
+	case errors.Is(err, unix.ENOSPC) || readLine("/proc/sys/user/max_user_namespaces") == "0":
+		return fmt.Errorf("user namespaces are disabled (sysctl user.max_user_namespaces): %w", err)
+	case readLine("/proc/sys/kernel/unprivileged_userns_clone") == "0":
+		return fmt.Errorf("user namespaces are disabled for ordinary users (sysctl kernel.unprivileged_userns_clone): %w", err)
+	case errors.Is(err, unix.EPERM) || errors.Is(err, unix.EACCES):
+		return fmt.Errorf("this process may not make user namespaces (a container's seccomp profile or AppArmor can forbid it): %w", err)
+	}
+	return fmt.Errorf("cannot start its guest: %w", err)
+}
+
+func (c *creation) mapIDs(ctx context.Context) error {
+	return c.ids.apply(ctx, c.guest.Process.Pid)
+}
+
+// configure describes the sandbox to its guest and takes the guest's report.
+func (c *creation) configure(context.Context) error {
+	c.config = c.describe()
+	if err := c.addBinds(); err != nil {
+		return err
+	}
+	if err := c.addDescriptors(); err != nil {
+		return err
+	}
+	c.outer.Conn().SetDeadline(time.Now().Add(setupBound))
+	report, err := c.outer.Configure(c.config, c.files)
+	if err != nil {
+		return err
+	}
+	c.state.Posture = c.posture(report)
+	return c.state.Posture.Check(c.spec.Require)
+}
+
+func (c *creation) give(name string, f *os.File) {
+	c.config.Descriptors = append(c.config.Descriptors, name)
+	c.files = append(c.files, f)
+}
+
+func (c *creation) addDescriptors() error {
+	listener, err := c.listener.File()
+	if err != nil {
+		return err
+	}
+	c.give(jail.ListenerFD, listener)
+	spool, err := os.Open(filepath.Join(c.dir, "spool"))
+	if err != nil {
+		return err
+	}
+	c.give(jail.SpoolFD, spool)
+	handles, err := c.group.Files()
+	if err != nil {
+		return err
+	}
+	for i, f := range handles.V1Tasks {
+		c.give(jail.TasksFD+strconv.Itoa(i), f)
+	}
+	if handles.V2Cmd != nil {
+		c.give(jail.CommandsFD, handles.V2Cmd)
+	}
+	if handles.OOMEvents != nil {
+		c.give(jail.OOMFD, handles.OOMEvents)
+	}
+	return nil
+}
+
+// recordState writes down what was made. From here on others can find it.
+func (c *creation) recordState(context.Context) error {
+	c.state.Identity, c.state.Spec, c.state.SpecHash = c.id, c.spec.Public(), c.spec.Hash()
+	c.state.Created, c.state.Build, c.state.IDs = time.Now().UTC(), c.engine.build, c.ids
+	if err := c.state.describe(c.guest.Process.Pid); err != nil {
+		return err
+	}
+	return c.state.write(c.dir)
+}
+
+func (c *creation) handOver(context.Context) error {
+	if err := c.outer.Keep(); err != nil {
+		return err
+	}
+	c.done = true
+	// The guest outlives us; while we live it is our child and must be reaped.
+	go c.guest.Wait()
+	return nil
+}
+
+func (c *creation) undo() {
+	for _, f := range c.files {
+		f.Close()
+	}
+	if c.listener != nil {
+		c.listener.Close()
+	}
+	if c.done {
+		return
+	}
+	if c.outer != nil {
+		c.outer.Close()
+	}
+	if c.guest != nil {
+		c.guest.Process.Kill()
+		c.guest.Wait()
+	}
+	if c.group != nil {
+		c.group.Kill()
+		c.group.Remove()
+	}
+	if c.listener != nil {
+		os.RemoveAll(c.engine.runDir(c.id))
+	}
+	if c.madeIt {
+		os.RemoveAll(c.dir) // nothing was in it: no command ever ran
+	}
+}

@@ -1,0 +1,265 @@
+package native
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"net"
+	"os"
+	"path/filepath"
+	"runtime"
+	"syscall"
+	"time"
+
+	"hermes.example/hermes/internal/cgroup"
+	"hermes.example/hermes/internal/guestbin"
+	"hermes.example/hermes/internal/rundir"
+	"hermes.example/hermes/sandbox"
+)
+
+// Engine makes native sandboxes.
+type Engine struct {
+	options Options
+	run     string // the run directory
+	build   string
+}
+
+// New returns the engine, or says why this machine cannot have one.
+func New(o Options) (sandbox.Engine, error) {
+	run, err := rundir.Find()
+	if err != nil {
+		return nil, err
+	}
+	build, err := guestbin.Digest(runtime.GOARCH)
+	if err != nil {
+		return nil, err
+	}
+	return &Engine{o, run, build}, nil
+}
+
+// Name is "native".
+func (e *Engine) Name() string { return "native" }
+
+// Capabilities tells what native sandboxes can have.
+func (e *Engine) Capabilities() sandbox.Capabilities {
+	return sandbox.Capabilities{Isolated: true, GuestBuild: e.build, Networks: []sandbox.Network{sandbox.NetworkNone, sandbox.NetworkHost}}
+}
+
+// Create makes the sandbox of an identity that has none.
+func (e *Engine) Create(ctx context.Context, id sandbox.Identity, spec sandbox.Spec) (sandbox.Info, error) {
+	id = id.Normal()
+	old, err := e.load(id)
+	if err == nil && old.alive() {
+		return sandbox.Info{}, sandbox.ErrExists
+	}
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return sandbox.Info{}, err
+	}
+	if err := e.clear(id); err != nil {
+		return sandbox.Info{}, errorf(id, "%w", err)
+	}
+	return e.create(ctx, id, spec.Normal())
+}
+
+// Start makes a new guest around the files that a sandbox kept.
+func (e *Engine) Start(ctx context.Context, id sandbox.Identity, spec sandbox.Spec) (sandbox.Info, error) {
+	return e.Create(ctx, id, spec)
+}
+
+// Find looks for an identity's sandbox.
+func (e *Engine) Find(_ context.Context, id sandbox.Identity) (sandbox.Info, error) {
+	id = id.Normal()
+	st, err := e.load(id)
+	if errors.Is(err, fs.ErrNotExist) {
+		return sandbox.Info{}, sandbox.ErrNotFound
+	}
+	if err != nil {
+		return sandbox.Info{}, err
+	}
+	return st.info(), nil
+}
+
+// List returns all sandboxes of a home that have a state.
+func (e *Engine) List(_ context.Context, home string) ([]sandbox.Info, error) {
+	entries, err := os.ReadDir(e.options.rootOf(home))
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, fmt.Errorf("cannot list sandboxes: %w", err)
+	}
+	var infos []sandbox.Info
+	for _, entry := range entries {
+		st, err := readState(filepath.Join(e.options.rootOf(home), entry.Name(), stateName))
+		if err == nil && st.Identity.Home == home {
+			infos = append(infos, st.info())
+		}
+	}
+	return infos, nil
+}
+
+// Inspect returns what the guest read back about itself at its start, together
+// with what the kernel says of its limits. All of it is fixed for its life.
+func (e *Engine) Inspect(_ context.Context, id sandbox.Identity) (sandbox.Posture, error) {
+	st, err := e.load(id.Normal())
+	if errors.Is(err, fs.ErrNotExist) {
+		return sandbox.Posture{}, sandbox.ErrNotFound
+	}
+	return st.Posture, err
+}
+
+// Connect opens a stream to the guest through the socket that its creator made.
+func (e *Engine) Connect(ctx context.Context, id sandbox.Identity) (io.ReadWriteCloser, error) {
+	id = id.Normal()
+	dir, err := os.Open(e.runDir(id))
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, fmt.Errorf("the sandbox %q is not running: %w", id.Task, sandbox.ErrGone)
+	}
+	if err != nil {
+		return nil, err
+	}
+	defer dir.Close()
+	conn, err := (&net.Dialer{}).DialContext(ctx, "unix", socketIn(dir))
+	if errors.Is(err, syscall.ECONNREFUSED) || errors.Is(err, fs.ErrNotExist) {
+		return nil, fmt.Errorf("the sandbox %q is not running: %w", id.Task, sandbox.ErrGone)
+	}
+	return conn, err
+}
+
+const socketName = "guest.sock"
+
+// socketIn names the socket by way of an open directory, because the path of a
+// socket may have only 107 bytes and a run directory may have more.
+func socketIn(dir *os.File) string {
+	return fmt.Sprintf("/proc/self/fd/%d/%s", dir.Fd(), socketName)
+}
+
+func (e *Engine) runDir(id sandbox.Identity) string { return filepath.Join(e.run, id.Key()) }
+
+// Remove ends the sandbox and clears what belonged to its run.
+func (e *Engine) Remove(ctx context.Context, id sandbox.Identity, files bool) error {
+	id = id.Normal()
+	st, err := e.load(id)
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		if !files {
+			return err
+		}
+		st = nil // a state that cannot be read goes with everything else
+	}
+	if st != nil {
+		if err := st.kill(ctx); err != nil {
+			return err
+		}
+	}
+	if err := e.clear(id); err != nil {
+		return err
+	}
+	dir := e.options.dir(id)
+	if files || st != nil && st.Spec.Ephemeral {
+		return e.removeTree(ctx, st, dir)
+	}
+	err = os.Remove(filepath.Join(dir, stateName))
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	return nil
+}
+
+// clear removes what a run leaves: cgroups, socket, run directory. Its guest is
+// dead, or was never handed over and dies with its creator.
+func (e *Engine) clear(id sandbox.Identity) error {
+	group, err := cgroup.Open(id.Key())
+	if err == nil {
+		if err := errors.Join(group.Kill(), group.Remove()); err != nil {
+			return err
+		}
+	} else if !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	return os.RemoveAll(e.runDir(id))
+}
+
+// Sweep removes the traces of sandboxes whose creator died before it could hand
+// them over. Only those of the given home are looked at.
+func (e *Engine) Sweep(ctx context.Context, home string) (int, error) {
+	entries, err := os.ReadDir(e.run)
+	if err != nil {
+		return 0, err
+	}
+	removed := 0
+	for _, entry := range entries {
+		owner, err := os.ReadFile(filepath.Join(e.run, entry.Name(), ownerName))
+		if err != nil {
+			continue
+		}
+		var id sandbox.Identity
+		if json.Unmarshal(owner, &id) != nil || id.Home != home || id.Key() != entry.Name() {
+			continue
+		}
+		done, err := e.sweepOne(ctx, id)
+		if err != nil {
+			return removed, err
+		}
+		if done {
+			removed++
+		}
+	}
+	return removed, nil
+}
+
+func (e *Engine) sweepOne(ctx context.Context, id sandbox.Identity) (bool, error) {
+	ctx, cancel := context.WithTimeout(ctx, 100*time.Millisecond)
+	defer cancel()
+	lock, err := rundir.Acquire(ctx, filepath.Join(e.run, id.Key()+".lock"))
+	if err != nil {
+		return false, nil // somebody is at it
+	}
+	defer lock.Release(false)
+	st, err := e.load(id)
+	if err == nil && st.alive() {
+		return false, nil
+	}
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return false, err
+	}
+	if err := e.clear(id); err != nil {
+		return false, err
+	}
+	if st != nil && st.Spec.Ephemeral {
+		return true, e.removeTree(ctx, st, e.options.dir(id))
+	}
+	return true, nil
+}
+
+// ownerName is a file in a run directory that says whose it is.
+const ownerName = "identity.json"
+
+// removeTree removes a sandbox's files. Those of other ids of the sandbox belong
+// to subordinate ids of the caller, which only a process that has them may touch.
+func (e *Engine) removeTree(ctx context.Context, st *state, dir string) error {
+	err := os.RemoveAll(dir)
+	if err == nil || st == nil || !errors.Is(err, fs.ErrPermission) || st.IDs.Mode != idsSubordinate {
+		return err
+	}
+	if err := removeInNamespace(ctx, st.IDs, dir); err != nil {
+		return err
+	}
+	return os.RemoveAll(dir)
+}
+
+// names of what a sandbox keeps.
+var keptDirs = []string{"home", "workspace"}
+
+func (e *Engine) load(id sandbox.Identity) (*state, error) {
+	st, err := readState(filepath.Join(e.options.dir(id), stateName))
+	if err != nil {
+		return nil, err
+	}
+	if st.Identity != id {
+		return nil, fmt.Errorf("the state in %s belongs to another sandbox", e.options.dir(id))
+	}
+	return st, nil
+}

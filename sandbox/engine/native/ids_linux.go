@@ -1,0 +1,189 @@
+package native
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"hash/fnv"
+	"os"
+	"os/exec"
+	"os/user"
+	"strconv"
+	"strings"
+
+	"hermes.example/hermes/sandbox"
+)
+
+// How a sandbox's ids relate to the host's.
+const (
+	// idsRange: all ids of the sandbox are a range of their own that nobody on
+	// the host has. The root engine's way.
+	idsRange = "range"
+	// idsSubordinate: root of the sandbox is the caller, the others are the
+	// caller's subordinate ids.
+	idsSubordinate = "subordinate"
+	// idsSingle: the caller is the only id there is.
+	idsSingle = "single"
+)
+
+// idMap is the id map of one sandbox. It is kept with the sandbox's files,
+// because their owners on disk depend on it.
+type idMap struct {
+	Mode     string
+	UIDs     []idRange
+	GIDs     []idRange
+	UID, GID int // who root of the sandbox is on the host
+}
+
+type idRange struct{ Inside, Outside, Count int }
+
+const idsPerSandbox = 65536
+
+// The ids that root gives to sandboxes: above those of people and services, in
+// slots of 64 Ki, below the sign bit.
+const (
+	firstSlot = 0x4000_0000 / idsPerSandbox
+	slotCount = 0x3000_0000 / idsPerSandbox
+)
+
+// planIDs decides the map of a new sandbox.
+func (e *Engine) planIDs(id sandbox.Identity) (idMap, error) {
+	if st, err := e.load(id); err == nil && st.IDs.Mode != "" {
+		return st.IDs, nil
+	}
+	if os.Geteuid() == 0 {
+		return e.planRange(id)
+	}
+	uid, gid := os.Getuid(), os.Getgid()
+	single := idMap{Mode: idsSingle, UID: uid, GID: gid, UIDs: []idRange{{0, uid, 1}}, GIDs: []idRange{{0, gid, 1}}}
+	if !has("newuidmap") || !has("newgidmap") {
+		return single, nil
+	}
+	u, err1 := subordinate("/etc/subuid", uid)
+	g, err2 := subordinate("/etc/subgid", uid)
+	if err1 != nil || err2 != nil {
+		return single, nil
+	}
+	return idMap{Mode: idsSubordinate, UID: uid, GID: gid,
+		UIDs: []idRange{{0, uid, 1}, {1, u.Outside, u.Count}}, GIDs: []idRange{{0, gid, 1}, {1, g.Outside, g.Count}}}, nil
+}
+
+func has(program string) bool {
+	_, err := exec.LookPath(program)
+	return err == nil
+}
+
+// planRange picks a slot by the identity, and the next free one if another
+// sandbox of the home has it.
+func (e *Engine) planRange(id sandbox.Identity) (idMap, error) {
+	infos, err := os.ReadDir(e.options.rootOf(id.Home))
+	if err != nil && !errors.Is(err, os.ErrNotExist) {
+		return idMap{}, err
+	}
+	taken := make(map[int]bool)
+	for _, entry := range infos {
+		if st, err := readState(e.options.rootOf(id.Home) + "/" + entry.Name() + "/" + stateName); err == nil {
+			taken[st.IDs.UID] = true
+		}
+	}
+	h := fnv.New32a()
+	h.Write([]byte(id.Key()))
+	for i := range slotCount {
+		base := (firstSlot + (int(h.Sum32())+i)%slotCount) * idsPerSandbox
+		if !taken[base] {
+			r := []idRange{{0, base, idsPerSandbox}}
+			return idMap{Mode: idsRange, UIDs: r, GIDs: r, UID: base, GID: base}, nil
+		}
+	}
+	return idMap{}, errors.New("all id ranges are taken")
+}
+
+// subordinate reads the caller's first range in a file like /etc/subuid.
+func subordinate(file string, uid int) (idRange, error) {
+	f, err := os.Open(file)
+	if err != nil {
+		return idRange{}, err
+	}
+	defer f.Close()
+	name := ""
+	if u, err := user.LookupId(strconv.Itoa(uid)); err == nil {
+		name = u.Username
+	}
+	for lines := bufio.NewScanner(f); lines.Scan(); {
+		fields := strings.Split(strings.TrimSpace(lines.Text()), ":")
+		if len(fields) != 3 || fields[0] == "" || fields[0] != name && fields[0] != strconv.Itoa(uid) {
+			continue
+		}
+		first, err1 := strconv.Atoi(fields[1])
+		count, err2 := strconv.Atoi(fields[2])
+		if err1 == nil && err2 == nil && first > 0 && count > 0 {
+			return idRange{1, first, min(count, idsPerSandbox)}, nil
+		}
+	}
+	return idRange{}, fmt.Errorf("%s has no range for user %d", file, uid)
+}
+
+// apply gives the namespace of process pid its ids.
+func (m idMap) apply(ctx context.Context, pid int) error {
+	proc := "/proc/" + strconv.Itoa(pid) + "/"
+	if m.Mode == idsSubordinate {
+		done := make(chan error, 1)
+		go func() { done <- runMapper(ctx, "newgidmap", pid, m.GIDs) }()
+		err := runMapper(ctx, "newuidmap", pid, m.UIDs)
+		return errors.Join(err, <-done)
+	}
+	if m.Mode == idsSingle {
+		// The kernel demands it of a caller who may not map groups.
+		if err := os.WriteFile(proc+"setgroups", []byte("deny"), 0); err != nil {
+			return fmt.Errorf("cannot map ids: %w", err)
+		}
+	}
+	if err := os.WriteFile(proc+"uid_map", []byte(mapText(m.UIDs)), 0); err != nil {
+		return fmt.Errorf("cannot map user ids: %w", err)
+	}
+	if err := os.WriteFile(proc+"gid_map", []byte(mapText(m.GIDs)), 0); err != nil {
+		return fmt.Errorf("cannot map group ids: %w", err)
+	}
+	return nil
+}
+
+func mapText(ranges []idRange) string {
+	var b strings.Builder
+	for _, r := range ranges {
+		fmt.Fprintf(&b, "%d %d %d\n", r.Inside, r.Outside, r.Count)
+	}
+	return b.String()
+}
+
+func runMapper(ctx context.Context, program string, pid int, ranges []idRange) error {
+	args := []string{strconv.Itoa(pid)}
+	for _, r := range ranges {
+		args = append(args, strconv.Itoa(r.Inside), strconv.Itoa(r.Outside), strconv.Itoa(r.Count))
+	}
+	out, err := exec.CommandContext(ctx, program, args...).CombinedOutput()
+	if err != nil {
+		return fmt.Errorf("cannot map ids: %s: %w: %s", program, err, strings.TrimSpace(string(out)))
+	}
+	return nil
+}
+
+// covers says whether an id exists inside.
+func covers(ranges []idRange, id int) bool {
+	for _, r := range ranges {
+		if id >= r.Inside && id < r.Inside+r.Count {
+			return true
+		}
+	}
+	return false
+}
+
+// outside is who an inside id is on the host.
+func outside(ranges []idRange, id int) int {
+	for _, r := range ranges {
+		if id >= r.Inside && id < r.Inside+r.Count {
+			return r.Outside + id - r.Inside
+		}
+	}
+	return -1
+}

@@ -1,0 +1,46 @@
+// Package native is the engine that needs nothing but a Linux kernel: namespaces,
+// seccomp, Landlock, cgroups, no daemon, no image and no root.
+//
+// A sandbox is a process tree whose PID 1 is hermes-guest. This package is the
+// outer half: it describes the sandbox, starts the guest in its namespaces, maps
+// ids, sets limits, and hands over. The inner half is internal/guest/jail. It
+// must never make a weaker sandbox than was asked for, and never touch one of
+// another home.
+package native
+
+import (
+	"fmt"
+	"path/filepath"
+	"strings"
+
+	"hermes.example/hermes/sandbox"
+)
+
+// Options of an engine.
+type Options struct {
+	// Root is where sandboxes keep their files; empty means "sandboxes" in
+	// the home of each identity.
+	Root string
+}
+
+// dir is where an identity's sandbox keeps what must survive a reboot.
+func (o Options) dir(id sandbox.Identity) string {
+	return filepath.Join(o.rootOf(id.Home), id.Name())
+}
+
+func (o Options) rootOf(home string) string {
+	root := o.Root
+	if root == "" {
+		root = filepath.Join(home, "sandboxes")
+	}
+	return filepath.Join(root, "native")
+}
+
+// errorf marks an error of this engine with its task.
+func errorf(id sandbox.Identity, format string, args ...any) error {
+	return fmt.Errorf("cannot start sandbox %q: "+format, append([]any{id.Task}, args...)...)
+}
+
+func lines(s string) []string {
+	return strings.Split(strings.TrimSpace(s), "\n")
+}

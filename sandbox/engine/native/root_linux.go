@@ -1,0 +1,230 @@
+package native
+
+import (
+	"fmt"
+	"os"
+	"path"
+	"path/filepath"
+	"runtime"
+	"strconv"
+	"strings"
+
+	"golang.org/x/sys/unix"
+
+	"hermes.example/hermes/internal/guest/jail"
+	"hermes.example/hermes/sandbox"
+)
+
+const guestArch = runtime.GOARCH
+
+// What of the host is visible inside, read-only: its programs, and of /etc what
+// is public and what programs need to run. Nothing else of the host is there.
+var (
+	systemDirs = []string{"/usr", "/bin", "/sbin", "/lib", "/lib32", "/lib64", "/libx32"}
+	publicEtc  = []string{
+		"alternatives", "bash.bashrc", "bash_completion.d", "ca-certificates", "ca-certificates.conf", "debian_version", "fonts", "gai.conf",
+		"inputrc", "java-17-openjdk", "java-21-openjdk", "ld.so.cache", "ld.so.conf", "ld.so.conf.d", "locale.alias", "locale.conf", "localtime",
+		"magic", "mailcap", "mime.types", "nanorc", "os-release", "perl", "pki", "profile", "profile.d", "protocols", "python3", "python3.11",
+		"python3.12", "python3.13", "redhat-release", "rpc", "services", "shells", "skel", "ssl", "terminfo", "timezone", "vim", "xattr.conf",
+	}
+)
+
+// Sizes of the file systems in memory.
+const (
+	mib = 1 << 20
+	gib = 1 << 30
+)
+
+// describe makes the configuration of the sandbox, except what needs the guest's
+// namespaces.
+func (c *creation) describe() jail.Config {
+	uid, gid, _ := c.spec.UserIDs()
+	config := jail.Config{
+		Hostname:  hostname(c.id),
+		UID:       uid,
+		GID:       gid,
+		SetGroups: c.ids.Mode != idsSingle,
+		Loopback:  c.spec.Network == sandbox.NetworkNone,
+		Env:       c.environment(),
+		Cwd:       c.spec.Cwd,
+		Ephemeral: c.spec.Ephemeral,
+		Build:     c.engine.build,
+		Folders:   []string{"/etc", "/var", "/opt", "/mnt", "/srv", "/home"},
+		Files:     etcFiles(c.id, uid, gid, c.spec.Network),
+		Scratch: []jail.Scratch{
+			{Path: "/tmp", Size: 512 * mib, Mode: 0o1777},
+			{Path: "/var/tmp", Size: 256 * mib, Mode: 0o1777, NoExec: true},
+			{Path: "/run", Size: 64 * mib, Mode: 0o755, NoExec: true},
+		},
+	}
+	if !c.verdict.Pids.Enforced() {
+		config.Processes = uint64(c.spec.Limits.Pids)
+	}
+	if c.spec.Ephemeral {
+		config.Scratch = append(config.Scratch, jail.Scratch{Path: sandbox.Home, Size: gib, Mode: 0o700})
+		if !c.mounts(sandbox.Workspace) {
+			config.Scratch = append(config.Scratch, jail.Scratch{Path: sandbox.Workspace, Size: 10 * gib, Mode: 0o755})
+		}
+	}
+	for _, dir := range systemDirs {
+		target, err := os.Readlink(dir)
+		switch {
+		case err == nil:
+			config.Links = append(config.Links, jail.Link{Path: dir, Target: target})
+		case exists(dir):
+			config.Binds = append(config.Binds, jail.Bind{Source: dir, Target: dir})
+		}
+	}
+	for _, name := range publicEtc {
+		p := "/etc/" + name
+		target, err := os.Readlink(p)
+		switch {
+		case err == nil && strings.HasPrefix(path.Join("/etc", target), "/usr/") || err == nil && strings.HasPrefix(target, "/usr/"):
+			config.Links = append(config.Links, jail.Link{Path: p, Target: target})
+		case err == nil && exists(p) || err != nil && exists(p):
+			config.Binds = append(config.Binds, jail.Bind{Source: p, Target: p})
+		}
+	}
+	return config
+}
+
+func exists(p string) bool {
+	_, err := os.Stat(p)
+	return err == nil
+}
+
+// mounts says whether the spec itself mounts something at target.
+func (c *creation) mounts(target string) bool {
+	for _, m := range c.spec.Mounts {
+		if path.Clean(m.Target) == target {
+			return true
+		}
+	}
+	return false
+}
+
+// addBinds adds the sandbox's own directories and what the spec mounts. An
+// ordinary user's guest binds them itself, with that user's rights. A root
+// engine's guest has ids that may not even reach them, so they are opened here:
+// the sandbox's own as they are, the host's with ids shifted to the sandbox's.
+func (c *creation) addBinds() error {
+	if !c.spec.Ephemeral {
+		for name, target := range map[string]string{"home": sandbox.Home, "workspace": sandbox.Workspace} {
+			if target == sandbox.Workspace && c.mounts(target) {
+				continue
+			}
+			if err := c.addBind(jail.Bind{Source: filepath.Join(c.dir, name), Target: target, Writable: true}, false); err != nil {
+				return err
+			}
+		}
+	}
+	for _, m := range c.spec.Mounts {
+		if err := c.addBind(jail.Bind{Source: m.Source, Target: path.Clean(m.Target), Writable: !m.ReadOnly}, true); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (c *creation) addBind(b jail.Bind, shift bool) error {
+	if !exists(b.Source) {
+		return fmt.Errorf("cannot mount %s: it does not exist", b.Source)
+	}
+	if c.ids.Mode == idsRange {
+		tree, err := c.openTree(b.Source, shift)
+		if err != nil {
+			return err
+		}
+		b.Descriptor = jail.MountFD + strconv.Itoa(len(c.files))
+		c.give(b.Descriptor, tree)
+	}
+	c.config.Binds = append(c.config.Binds, b)
+	return nil
+}
+
+// openTree makes a detached mount of source that the guest can put into place.
+func (c *creation) openTree(source string, shift bool) (*os.File, error) {
+	fd, err := unix.OpenTree(unix.AT_FDCWD, source, unix.OPEN_TREE_CLONE|unix.OPEN_TREE_CLOEXEC|unix.AT_RECURSIVE)
+	if err != nil {
+		return nil, fmt.Errorf("cannot mount %s: %w", source, err)
+	}
+	tree := os.NewFile(uintptr(fd), source)
+	if !shift {
+		return tree, nil
+	}
+	users, err := os.Open("/proc/" + strconv.Itoa(c.guest.Process.Pid) + "/ns/user")
+	if err == nil {
+		err = unix.MountSetattr(fd, "", unix.AT_EMPTY_PATH|unix.AT_RECURSIVE,
+			&unix.MountAttr{Attr_set: unix.MOUNT_ATTR_IDMAP, Userns_fd: uint64(users.Fd())})
+		users.Close()
+	}
+	if err != nil {
+		tree.Close()
+		return nil, fmt.Errorf("cannot mount %s with the sandbox's ids: %w (its file system may not support idmapped mounts; copy it to one that does)", source, err)
+	}
+	return tree, nil
+}
+
+// environment is what commands outside sessions start with.
+func (c *creation) environment() []string {
+	env := map[string]string{
+		"PATH": "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin",
+		"HOME": sandbox.Home, "LANG": "C.UTF-8", "USER": userName(c.spec), "LOGNAME": userName(c.spec), "SHELL": "/bin/sh",
+	}
+	if exists("/bin/bash") || exists("/usr/bin/bash") {
+		env["SHELL"] = "/bin/bash"
+	}
+	if exists("/usr/local/go/bin/go") {
+		env["PATH"] = "/usr/local/go/bin:" + env["PATH"]
+	}
+	for name, value := range c.spec.Env {
+		env[name] = value
+	}
+	list := make([]string, 0, len(env))
+	for name, value := range env {
+		list = append(list, name+"="+value)
+	}
+	return list
+}
+
+func userName(s sandbox.Spec) string {
+	if uid, _, _ := s.UserIDs(); uid != 0 {
+		return "user"
+	}
+	return "root"
+}
+
+func hostname(id sandbox.Identity) string {
+	name := strings.Trim(strings.ReplaceAll(id.Name(), "_", "-"), "-.")
+	return name[:min(len(name), 63)]
+}
+
+// etcFiles are the parts of /etc that must tell of the sandbox, not of the host.
+func etcFiles(id sandbox.Identity, uid, gid int, network sandbox.Network) []jail.File {
+	passwd := "root:x:0:0:root:/root:/bin/bash\nnobody:x:65534:65534:nobody:/nonexistent:/usr/sbin/nologin\n"
+	group := "root:x:0:\ntty:x:5:\nnogroup:x:65534:\n"
+	if uid != 0 {
+		passwd += fmt.Sprintf("user:x:%d:%d:user:%s:/bin/bash\n", uid, gid, sandbox.Home)
+	}
+	if gid != 0 {
+		group += fmt.Sprintf("user:x:%d:\n", gid)
+	}
+	name := hostname(id)
+	files := []jail.File{
+		{Path: "/etc/passwd", Content: passwd},
+		{Path: "/etc/group", Content: group},
+		{Path: "/etc/hostname", Content: name + "\n"},
+		{Path: "/etc/hosts", Content: "127.0.0.1 localhost " + name + "\n::1 localhost ip6-localhost ip6-loopback\n"},
+		{Path: "/etc/nsswitch.conf", Content: "passwd: files\ngroup: files\nshadow: files\nhosts: files dns\nservices: files\nprotocols: files\n"},
+	}
+	resolv := "# this sandbox has no network\n"
+	if network == sandbox.NetworkHost {
+		if data, err := os.ReadFile("/etc/resolv.conf"); err == nil {
+			resolv = string(data)
+		}
+		if data, err := os.ReadFile("/etc/hosts"); err == nil {
+			files[3].Content = string(data) + "127.0.0.1 " + name + "\n"
+		}
+	}
+	return append(files, jail.File{Path: "/etc/resolv.conf", Content: resolv})
+}

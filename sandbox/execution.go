@@ -1,0 +1,222 @@
+package sandbox
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"sync"
+	"time"
+
+	"hermes.example/hermes/internal/wire"
+)
+
+// interruptBound is how long an interrupted command may take to end, beyond its
+// grace, before it is given up as lost.
+const interruptBound = 20 * time.Second
+
+// execution carries one command from its request to its result, over as many
+// connections as it takes. The command itself is started at most once: its id
+// sees to that, also when a request has to be sent again.
+type execution struct {
+	box     *Sandbox
+	command Command
+	request wire.Exec
+
+	stdout, stderr int64 // bytes received
+	missed         int64
+	writeErr       error
+
+	mu   sync.Mutex
+	line *stream // current, for the input to go to
+}
+
+func (x *execution) run(ctx context.Context) (Result, error) {
+	stop := make(chan struct{})
+	given, gaveUp := context.WithCancel(context.WithoutCancel(ctx))
+	defer gaveUp()
+	var watch sync.WaitGroup
+	defer watch.Wait()
+	defer close(stop)
+	watch.Add(1)
+	go func() {
+		defer watch.Done()
+		x.watch(ctx, stop, gaveUp)
+	}()
+	line, recreated, err := x.begin(given)
+	if err != nil {
+		return Result{ID: x.request.ID}, err
+	}
+	if x.command.Stdin != nil {
+		// Like any reader of a file that may block for ever, this one ends when
+		// its source does, or when it next writes.
+		go x.feed(stop)
+	}
+	for {
+		exit, err := x.follow(line)
+		line.Close()
+		if err == nil {
+			return x.result(exit, recreated), x.writeErr
+		}
+		if given.Err() != nil {
+			return x.lost("it did not end after it was interrupted", recreated), nil
+		}
+		var failure *wire.Failure
+		if errors.As(err, &failure) {
+			return Result{ID: x.request.ID}, fmt.Errorf("cannot run the command: %w", failure)
+		}
+		// The line broke. The command may go on: find it by its id.
+		conn, dialErr := x.box.reconnect(given)
+		if dialErr != nil {
+			return x.lost("the sandbox ended while the command ran", recreated), nil
+		}
+		if line, err = conn.open(wire.TypeAttach, wire.Attach{ID: x.request.ID, Stdout: x.stdout, Stderr: x.stderr}); err != nil {
+			return x.lost("the sandbox ended while the command ran", recreated), nil
+		}
+		x.use(line)
+	}
+}
+
+// begin sends the request. A sandbox that ended before it got the request is
+// made anew, because then nothing has started yet.
+func (x *execution) begin(ctx context.Context) (*stream, bool, error) {
+	conn, recreated, err := x.box.connected(ctx)
+	if err != nil {
+		return nil, false, err
+	}
+	line, err := conn.open(wire.TypeExec, x.request)
+	if err != nil {
+		// Whether it arrived is not known, so it is repeated under its id to
+		// the same guest, never to a new one.
+		if conn, err = x.box.reconnect(ctx); err == nil {
+			line, err = conn.open(wire.TypeExec, x.request)
+		}
+		if err != nil {
+			return nil, false, fmt.Errorf("cannot run the command: %w", errors.Join(ErrGone, err))
+		}
+	}
+	x.use(line)
+	return line, recreated, nil
+}
+
+func (x *execution) use(line *stream) {
+	x.mu.Lock()
+	x.line = line
+	x.mu.Unlock()
+}
+
+// follow copies output until the command ends or the line breaks.
+func (x *execution) follow(line *stream) (wire.Exit, error) {
+	var exit wire.Exit
+	for {
+		frame, err := line.Next()
+		if err != nil {
+			return exit, err
+		}
+		if err := frameError(frame); err != nil {
+			return exit, err
+		}
+		switch frame.Type {
+		case wire.TypeStdout:
+			x.stdout += int64(len(frame.Payload))
+			x.write(x.command.Stdout, frame.Payload)
+		case wire.TypeStderr:
+			x.stderr += int64(len(frame.Payload))
+			x.write(x.command.Stderr, frame.Payload)
+		case wire.TypeGap:
+			var gap wire.Gap
+			if err := frame.Decode(&gap); err != nil {
+				return exit, err
+			}
+			x.missed += gap.Bytes
+			if gap.Stderr {
+				x.stderr += gap.Bytes
+			} else {
+				x.stdout += gap.Bytes
+			}
+		case wire.TypeExit:
+			return exit, frame.Decode(&exit)
+		}
+	}
+}
+
+// write passes output on. A caller that no longer takes it, like a pipe that
+// was closed, ends the command.
+func (x *execution) write(w io.Writer, p []byte) {
+	if w == nil || x.writeErr != nil {
+		return
+	}
+	if _, err := w.Write(p); err != nil {
+		x.writeErr = fmt.Errorf("cannot pass on the command's output: %w", err)
+		go x.control(wire.Control{Interrupt: true})
+	}
+}
+
+// feed sends the input, frame by frame, and its end.
+func (x *execution) feed(stop <-chan struct{}) {
+	buf := make([]byte, 64<<10)
+	for {
+		n, err := x.command.Stdin.Read(buf)
+		select {
+		case <-stop:
+			return
+		default:
+		}
+		x.mu.Lock()
+		line := x.line
+		x.mu.Unlock()
+		if n > 0 && line.Write(wire.TypeStdin, buf[:n]) != nil {
+			continue // the line broke: what follows goes to its successor
+		}
+		if err != nil {
+			line.Write(wire.TypeStdinEOF, nil)
+			return
+		}
+	}
+}
+
+// watch turns the caller's cancellation into an interrupt, and gives up when
+// that has no effect. It also passes on the terminal's size.
+func (x *execution) watch(ctx context.Context, stop <-chan struct{}, giveUp func()) {
+	var resized <-chan Size
+	if x.command.Terminal != nil {
+		resized = x.command.Terminal.Resized
+	}
+	for {
+		select {
+		case <-stop:
+			return
+		case size, ok := <-resized:
+			if !ok {
+				resized = nil
+				continue
+			}
+			x.control(wire.Control{Size: &wire.Size{Rows: size.Rows, Cols: size.Cols}})
+		case <-ctx.Done():
+			x.control(wire.Control{Interrupt: true})
+			select {
+			case <-stop:
+			case <-time.After(x.command.Grace + interruptBound):
+				giveUp()
+				x.box.disconnect()
+			}
+			return
+		}
+	}
+}
+
+func (x *execution) control(c wire.Control) {
+	c.ID = x.request.ID
+	if conn := x.box.current(); conn != nil {
+		conn.ask(wire.TypeControl, c) // a command that has ended needs no control
+	}
+}
+
+func (x *execution) lost(why string, recreated bool) Result {
+	return x.result(wire.Exit{Code: -1, Reason: wire.ReasonLost, Message: why}, recreated)
+}
+
+func (x *execution) result(e wire.Exit, recreated bool) Result {
+	return Result{ID: x.request.ID, Code: e.Code, Reason: Reason(e.Reason), Signal: e.Signal, Message: e.Message, Cwd: e.Cwd,
+		CwdFallback: e.CwdFallback, Survivors: e.Survivors, Missed: x.missed, Recreated: recreated, Duration: e.Duration}
+}

@@ -1,0 +1,358 @@
+package sandbox
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"hermes.example/hermes/internal/rundir"
+	"hermes.example/hermes/internal/wire"
+)
+
+// Options of a Manager.
+type Options struct {
+	// Lifetime is how long an unused sandbox is expected to be of use. One is
+	// reaped after twice that, and never before two minutes. Zero means 300 s.
+	Lifetime time.Duration
+	// NoSweep switches the reaping of unused sandboxes off.
+	NoSweep bool
+	// Refuse makes Ensure fail when a sandbox exists with another spec, also
+	// when it is idle and could be made anew.
+	Refuse bool
+	Log    *slog.Logger
+}
+
+// Manager hands out sandboxes of one engine. It is safe for concurrent use, and
+// any number of processes may have one.
+type Manager struct {
+	engine  Engine
+	options Options
+	log     *slog.Logger
+
+	mu      sync.Mutex
+	boxes   []*Sandbox
+	swept   bool
+	working sync.WaitGroup
+	stop    context.CancelFunc
+	life    context.Context
+}
+
+const (
+	defaultLifetime = 300 * time.Second
+	minLifetime     = 60 * time.Second
+	sweepBound      = 5 * time.Second
+	closeBound      = 15 * time.Second
+)
+
+// NewManager returns a manager of e's sandboxes. Close it when done.
+func NewManager(e Engine, o Options) *Manager {
+	if o.Lifetime == 0 {
+		o.Lifetime = defaultLifetime
+	}
+	if o.Log == nil {
+		o.Log = slog.New(slog.DiscardHandler)
+	}
+	m := &Manager{engine: e, options: o, log: o.Log}
+	m.life, m.stop = context.WithCancel(context.Background())
+	return m
+}
+
+// Window is how long a sandbox must be unused before it is reaped.
+func (m *Manager) Window() time.Duration { return 2 * max(minLifetime, m.options.Lifetime) }
+
+// Ensure returns the identity's sandbox, made or started if need be. One that
+// exists with another spec is replaced when it is idle, and otherwise refused
+// with the difference.
+func (m *Manager) Ensure(ctx context.Context, id Identity, spec Spec) (*Sandbox, error) {
+	if err := spec.Validate(); err != nil {
+		return nil, fmt.Errorf("cannot make a sandbox: %w", err)
+	}
+	id = id.Normal()
+	conn, err := m.open(ctx, id, spec)
+	if err != nil {
+		return nil, err
+	}
+	return m.hold(id, spec, conn, true), nil
+}
+
+// Attach returns the identity's sandbox as it is, or ErrNotFound.
+func (m *Manager) Attach(ctx context.Context, id Identity) (*Sandbox, error) {
+	id = id.Normal()
+	info, err := m.engine.Find(ctx, id)
+	if err != nil {
+		return nil, err
+	}
+	if info.State != Running {
+		return nil, fmt.Errorf("cannot attach to the sandbox %q: %w", id.Task, ErrNotFound)
+	}
+	conn, err := dial(ctx, m.engine, id, false)
+	if err != nil {
+		return nil, err
+	}
+	return m.hold(id, info.Spec, conn, false), nil
+}
+
+func (m *Manager) hold(id Identity, spec Spec, conn *connection, owner bool) *Sandbox {
+	box := &Sandbox{manager: m, identity: id, spec: spec, conn: conn, owner: owner}
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.boxes = append(m.boxes, box)
+	if !m.swept && !m.options.NoSweep {
+		m.swept = true
+		m.working.Add(1)
+		go func() {
+			defer m.working.Done()
+			ctx, cancel := context.WithTimeout(m.life, sweepBound)
+			defer cancel()
+			m.sweep(ctx, id)
+		}()
+	}
+	return box
+}
+
+// open finds or makes the sandbox and connects to it, under the identity's lock,
+// so that of many callers one creates and the others attach.
+func (m *Manager) open(ctx context.Context, id Identity, spec Spec) (*connection, error) {
+	lock, err := m.lock(ctx, id)
+	if err != nil {
+		return nil, err
+	}
+	defer lock.Release(false)
+	info, err := m.engine.Find(ctx, id)
+	switch {
+	case errors.Is(err, ErrNotFound):
+		_, err = m.engine.Create(ctx, id, spec)
+	case err != nil:
+		return nil, fmt.Errorf("cannot look for the sandbox %q: %w", id.Task, err)
+	case info.State == Stopped:
+		_, err = m.engine.Start(ctx, id, spec)
+	case info.SpecHash != spec.Hash():
+		err = m.replace(ctx, info, spec, info.Spec.Difference(spec))
+	case info.Build != m.engine.Capabilities().GuestBuild:
+		var drift *DriftError
+		if err = m.replace(ctx, info, spec, nil); errors.As(err, &drift) {
+			err = nil // an old guest serves as long as it is needed
+		}
+	}
+	if err != nil {
+		return nil, err
+	}
+	if len(spec.Require) > 0 {
+		posture, err := m.engine.Inspect(ctx, id)
+		if err != nil {
+			return nil, err
+		}
+		if err := posture.Check(spec.Require); err != nil {
+			return nil, err
+		}
+	}
+	return dial(ctx, m.engine, id, false)
+}
+
+// DriftError means that a sandbox exists with another spec and cannot be
+// replaced now.
+type DriftError struct {
+	Task       string
+	Difference []string
+}
+
+func (e *DriftError) Error() string {
+	return fmt.Sprintf("the sandbox %q exists with another specification and is in use (%s): wait until it is idle, remove it, or choose another task",
+		e.Task, strings.Join(e.Difference, "; "))
+}
+
+// replace makes the sandbox anew if nobody uses it.
+func (m *Manager) replace(ctx context.Context, info Info, spec Spec, difference []string) error {
+	drift := &DriftError{Task: info.Identity.Task, Difference: difference}
+	if m.options.Refuse && difference != nil {
+		return drift
+	}
+	retired, err := m.retire(ctx, info.Identity, 0)
+	if err != nil {
+		return err
+	}
+	if !retired {
+		return drift
+	}
+	if err := m.engine.Remove(ctx, info.Identity, false); err != nil {
+		return err
+	}
+	_, err = m.engine.Create(ctx, info.Identity, spec)
+	return err
+}
+
+// retire asks a guest to end if it has been unused for idle.
+func (m *Manager) retire(ctx context.Context, id Identity, idle time.Duration) (bool, error) {
+	conn, err := dial(ctx, m.engine, id, true)
+	if errors.Is(err, ErrGone) || errors.Is(err, ErrNotFound) {
+		return true, nil
+	}
+	if err != nil {
+		return false, err
+	}
+	defer conn.close()
+	retired, _, err := conn.retire(wire.Retire{Idle: idle})
+	if err != nil {
+		return false, fmt.Errorf("cannot ask the sandbox %q to end: %w", id.Task, err)
+	}
+	return retired, nil
+}
+
+// List returns the sandboxes of a home.
+func (m *Manager) List(ctx context.Context, home string) ([]Info, error) {
+	return m.engine.List(ctx, Identity{Home: home}.Normal().Home)
+}
+
+// StatusOf asks a sandbox for its lease without holding one.
+func (m *Manager) StatusOf(ctx context.Context, id Identity) (Status, error) {
+	conn, err := dial(ctx, m.engine, id.Normal(), true)
+	if err != nil {
+		return Status{}, err
+	}
+	defer conn.close()
+	st, err := conn.status()
+	return publicStatus(st), err
+}
+
+// Inspect reads back what is enforced on a sandbox.
+func (m *Manager) Inspect(ctx context.Context, id Identity) (Info, Posture, error) {
+	id = id.Normal()
+	info, err := m.engine.Find(ctx, id)
+	if err != nil {
+		return info, Posture{}, err
+	}
+	if info.State != Running {
+		return info, Posture{}, nil
+	}
+	posture, err := m.engine.Inspect(ctx, id)
+	return info, posture, err
+}
+
+// Remove ends a sandbox, in use or not. What it kept stays unless files is set.
+func (m *Manager) Remove(ctx context.Context, id Identity, files bool) error {
+	id = id.Normal()
+	lock, err := m.lock(ctx, id)
+	if err != nil {
+		return err
+	}
+	defer lock.Release(true)
+	if err := m.engine.Remove(ctx, id, files); err != nil {
+		return fmt.Errorf("cannot remove the sandbox %q: %w", id.Task, err)
+	}
+	return nil
+}
+
+// PruneReport says what Prune did.
+type PruneReport struct {
+	Removed []Identity `json:"removed"`
+	// Leftovers counts traces of sandboxes that died half-made.
+	Leftovers int `json:"leftovers"`
+	// Kept are in use, or were used too recently.
+	Kept []Identity `json:"kept"`
+}
+
+// Prune removes the home's sandboxes that nobody has used for the window, with
+// what they kept only in memory. With all it removes every one, in use or not,
+// with all files.
+func (m *Manager) Prune(ctx context.Context, home string, all bool) (PruneReport, error) {
+	var report PruneReport
+	home = Identity{Home: home}.Normal().Home
+	infos, err := m.engine.List(ctx, home)
+	if err != nil {
+		return report, err
+	}
+	var failures []error
+	for _, info := range infos {
+		removed := all
+		if all {
+			err = m.Remove(ctx, info.Identity, true)
+		} else {
+			removed, err = m.reap(ctx, info)
+		}
+		switch {
+		case err != nil:
+			failures = append(failures, err)
+		case removed:
+			report.Removed = append(report.Removed, info.Identity)
+		default:
+			report.Kept = append(report.Kept, info.Identity)
+		}
+	}
+	report.Leftovers, err = m.engine.Sweep(ctx, home)
+	return report, errors.Join(append(failures, err)...)
+}
+
+// sweep reaps other sandboxes of the same home and profile.
+func (m *Manager) sweep(ctx context.Context, opened Identity) {
+	infos, err := m.engine.List(ctx, opened.Home)
+	if err != nil {
+		m.log.Warn("cannot look for unused sandboxes", "error", err)
+		return
+	}
+	infos = slices.DeleteFunc(infos, func(i Info) bool { return i.Identity == opened || i.Identity.Profile != opened.Profile })
+	for _, info := range infos {
+		removed, err := m.reap(ctx, info)
+		if err != nil && ctx.Err() == nil {
+			m.log.Warn("cannot reap a sandbox", "task", info.Identity.Task, "error", err)
+		}
+		if removed {
+			m.log.Info("reaped an unused sandbox", "task", info.Identity.Task)
+		}
+	}
+	if _, err := m.engine.Sweep(ctx, opened.Home); err != nil && ctx.Err() == nil {
+		m.log.Warn("cannot clean up after dead sandboxes", "error", err)
+	}
+}
+
+// reap removes a running sandbox if its lease is free and its time is over.
+// A stopped one costs nothing but its files, which are its owner's.
+func (m *Manager) reap(ctx context.Context, info Info) (bool, error) {
+	if info.State != Running {
+		return false, nil
+	}
+	lock, err := m.lock(ctx, info.Identity)
+	if err != nil {
+		return false, err
+	}
+	defer lock.Release(false)
+	retired, err := m.retire(ctx, info.Identity, m.Window())
+	if err != nil || !retired {
+		return false, err
+	}
+	return true, m.engine.Remove(ctx, info.Identity, false)
+}
+
+func (m *Manager) lock(ctx context.Context, id Identity) (*rundir.Lock, error) {
+	dir, err := rundir.Find()
+	if err != nil {
+		return nil, err
+	}
+	return rundir.Acquire(ctx, filepath.Join(dir, id.Key()+".lock"))
+}
+
+// Close gives up all sandboxes of this manager and removes the ephemeral ones
+// before it returns.
+func (m *Manager) Close() error {
+	m.stop()
+	m.working.Wait()
+	m.mu.Lock()
+	boxes := m.boxes
+	m.boxes = nil
+	m.mu.Unlock()
+	ctx, cancel := context.WithTimeout(context.Background(), closeBound)
+	defer cancel()
+	var failures []error
+	for _, box := range boxes {
+		box.Close()
+		if box.spec.Ephemeral && box.owner {
+			failures = append(failures, m.Remove(ctx, box.identity, true))
+		}
+	}
+	return errors.Join(failures...)
+}

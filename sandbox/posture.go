@@ -1,0 +1,82 @@
+package sandbox
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+)
+
+// Posture is what is really enforced on a sandbox, read back after its start.
+type Posture struct {
+	Facts []Fact `json:"facts"`
+}
+
+// Fact is one line of a posture.
+type Fact struct {
+	Name string `json:"name"`
+	// Value is what was found, for people.
+	Value string `json:"value"`
+	// Enforced says that the protection or limit is in force.
+	Enforced bool `json:"enforced"`
+	// Deviation says what is weaker than the default, or is empty.
+	Deviation string `json:"deviation,omitempty"`
+}
+
+// Names of facts, which are also what Spec.Require can demand.
+const (
+	FactNamespaces   = "namespaces"
+	FactIDs          = "ids"
+	FactCapabilities = "capabilities"
+	FactPrivileges   = "no-new-privileges"
+	FactSeccomp      = "seccomp"
+	FactLandlock     = "landlock"
+	FactMemory       = "memory"
+	FactCPUs         = "cpus"
+	FactPids         = "pids"
+	FactNetwork      = "network"
+	FactRoot         = "root"
+	FactTreeKill     = "tree-kill"
+	FactLifetime     = "lifetime"
+)
+
+// FactNames lists what can be demanded.
+func FactNames() []string {
+	return []string{FactNamespaces, FactIDs, FactCapabilities, FactPrivileges, FactSeccomp, FactLandlock, FactMemory,
+		FactCPUs, FactPids, FactNetwork, FactRoot, FactTreeKill, FactLifetime}
+}
+
+// Deviations lists what is weaker than the default.
+func (p Posture) Deviations() []Fact {
+	return slices.DeleteFunc(slices.Clone(p.Facts), func(f Fact) bool { return f.Deviation == "" })
+}
+
+// Check says which of the demanded facts are not enforced.
+func (p Posture) Check(require []string) error {
+	var missing []string
+	for _, name := range require {
+		i := slices.IndexFunc(p.Facts, func(f Fact) bool { return f.Name == name })
+		switch {
+		case !slices.Contains(FactNames(), name):
+			return fmt.Errorf("cannot require %q: it is none of %s", name, strings.Join(FactNames(), ", "))
+		case i < 0:
+			missing = append(missing, name)
+		case !p.Facts[i].Enforced:
+			reason := p.Facts[i].Deviation
+			if reason == "" {
+				reason = p.Facts[i].Value
+			}
+			missing = append(missing, fmt.Sprintf("%s (%s)", name, reason))
+		}
+	}
+	if len(missing) > 0 {
+		return &PostureError{Missing: missing}
+	}
+	return nil
+}
+
+// PostureError means that this machine cannot enforce what was demanded.
+type PostureError struct{ Missing []string }
+
+func (e *PostureError) Error() string {
+	return "cannot enforce what was required here: " + strings.Join(e.Missing, "; ")
+}

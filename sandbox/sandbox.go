@@ -1,0 +1,218 @@
+package sandbox
+
+import (
+	"context"
+	"crypto/rand"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"sync"
+	"time"
+
+	"hermes.example/hermes/internal/wire"
+)
+
+// Sandbox is a caller's hold on one isolated place. While it is open the sandbox
+// is in use and nobody reaps it. It is made by a Manager and ends with it.
+type Sandbox struct {
+	manager  *Manager
+	identity Identity
+	spec     Spec
+	owner    bool // we ensured it, so if it is ephemeral we remove it
+
+	mu   sync.Mutex
+	conn *connection
+}
+
+// Identity says whose sandbox this is.
+func (s *Sandbox) Identity() Identity { return s.identity }
+
+// Exec runs a command and waits for its end. When ctx is cancelled the command
+// and its whole tree are ended, and the result says Interrupted.
+//
+// The error is about Hermes, not about the command: a command that fails, times
+// out or cannot be found has a Result and no error.
+func (s *Sandbox) Exec(ctx context.Context, c Command) (Result, error) {
+	return s.exec(ctx, c, "")
+}
+
+func (s *Sandbox) exec(ctx context.Context, c Command, session string) (Result, error) {
+	if err := c.validate(); err != nil {
+		return Result{}, err
+	}
+	if c.ID == "" {
+		c.ID = randomID()
+	}
+	x := &execution{box: s, command: c, request: wire.Exec{
+		ID: c.ID, Argv: c.Argv, Line: c.Line, Session: session, Env: c.Env, Cwd: c.Cwd,
+		Stdin: c.Stdin != nil, Merge: c.Stderr == nil, Timeout: c.Timeout, Grace: c.Grace,
+		KillWhenLost: !c.Detached, Window: c.Window,
+	}}
+	if t := c.Terminal; t != nil {
+		x.request.TTY = &wire.Size{Rows: t.Rows, Cols: t.Cols, Term: t.Term}
+	}
+	return x.run(ctx)
+}
+
+// Shell runs an interactive login shell on a terminal.
+func (s *Sandbox) Shell(ctx context.Context, c Command) (Result, error) {
+	if c.Terminal == nil {
+		return Result{}, errors.New("cannot open a shell: it needs a terminal")
+	}
+	st, err := s.Status(ctx)
+	if err != nil {
+		return Result{}, err
+	}
+	if st.Shell == "" {
+		return Result{}, errors.New("cannot open a shell: the sandbox has neither bash nor sh")
+	}
+	c.Argv, c.Line = []string{st.Shell, "-l"}, ""
+	return s.Exec(ctx, c)
+}
+
+// Session returns the named session of the sandbox. It is made by its first
+// command and lives as long as the sandbox runs.
+func (s *Sandbox) Session(name string) *Session { return &Session{s, name} }
+
+// Posture reads back what is enforced.
+func (s *Sandbox) Posture(ctx context.Context) (Posture, error) {
+	return s.manager.engine.Inspect(ctx, s.identity)
+}
+
+// Status tells who uses the sandbox.
+type Status struct {
+	// Connections are open holds of other callers, Commands what they run,
+	// Processes everything that lives inside.
+	Connections int           `json:"connections"`
+	Commands    int           `json:"commands"`
+	Processes   int           `json:"processes"`
+	Sessions    []string      `json:"sessions,omitempty"`
+	Idle        time.Duration `json:"idle"`
+	Shell       string        `json:"shell"`
+	Build       string        `json:"build"`
+}
+
+// Status asks the guest for its lease. This hold itself is not counted.
+func (s *Sandbox) Status(ctx context.Context) (Status, error) {
+	conn, _, err := s.connected(ctx)
+	if err != nil {
+		return Status{}, err
+	}
+	st, err := conn.status()
+	if err != nil {
+		return Status{}, fmt.Errorf("cannot ask the sandbox for its status: %w", err)
+	}
+	st.Connections--
+	return publicStatus(st), nil
+}
+
+func publicStatus(st wire.Status) Status {
+	return Status{Connections: st.Connections, Commands: st.Commands, Processes: st.Processes, Sessions: st.Sessions,
+		Idle: st.Idle, Shell: st.Shell, Build: st.Build}
+}
+
+// Close gives the hold up. The sandbox goes on, unless it is ephemeral and this
+// was the last one.
+func (s *Sandbox) Close() error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.conn == nil {
+		return nil
+	}
+	err := s.conn.close()
+	s.conn = nil
+	return err
+}
+
+func (s *Sandbox) current() *connection {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.conn
+}
+
+// connected returns a live connection. A sandbox that has ended meanwhile is
+// made anew, if it is one that persists; recreated says so.
+func (s *Sandbox) connected(ctx context.Context) (conn *connection, recreated bool, err error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.conn.alive() {
+		return s.conn, false, nil
+	}
+	if s.conn, err = dial(ctx, s.manager.engine, s.identity, false); err == nil {
+		return s.conn, false, nil
+	}
+	s.conn = nil
+	if !errors.Is(err, ErrGone) && !errors.Is(err, ErrNotFound) || s.spec.Ephemeral {
+		return nil, false, err
+	}
+	if s.conn, err = s.manager.open(ctx, s.identity, s.spec); err != nil {
+		s.conn = nil
+		return nil, false, err
+	}
+	return s.conn, true, nil
+}
+
+// reconnect dials the same guest again and never makes a new one.
+func (s *Sandbox) reconnect(ctx context.Context) (*connection, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.conn.alive() {
+		return s.conn, nil
+	}
+	conn, err := dial(ctx, s.manager.engine, s.identity, false)
+	if err != nil {
+		return nil, err
+	}
+	s.conn = conn
+	return conn, nil
+}
+
+func (s *Sandbox) disconnect() {
+	if conn := s.current(); conn != nil {
+		conn.close()
+	}
+}
+
+func randomID() string {
+	var b [12]byte
+	rand.Read(b[:])
+	return hex.EncodeToString(b[:])
+}
+
+// Session is shell state that lasts from one command line to the next:
+// directory, exported variables, functions and aliases. Commands of one session
+// may run at the same time; their changes are merged, and for one variable the
+// command that ends later wins.
+type Session struct {
+	box  *Sandbox
+	name string
+}
+
+// Exec runs a command in the session. A Line may change the session's state;
+// a program with arguments only uses it.
+func (s *Session) Exec(ctx context.Context, c Command) (Result, error) {
+	return s.box.exec(ctx, c, s.name)
+}
+
+// SessionState is what a session holds, by name.
+type SessionState struct {
+	Cwd       string   `json:"cwd"`
+	Variables []string `json:"variables,omitempty"`
+	Functions []string `json:"functions,omitempty"`
+	Aliases   []string `json:"aliases,omitempty"`
+}
+
+// State describes the session as it is now.
+func (s *Session) State(ctx context.Context) (SessionState, error) {
+	conn, _, err := s.box.connected(ctx)
+	if err != nil {
+		return SessionState{}, err
+	}
+	frame, err := conn.ask(wire.TypeSession, wire.Session{Name: s.name})
+	if err != nil {
+		return SessionState{}, fmt.Errorf("cannot read the session %q: %w", s.name, err)
+	}
+	var w wire.Session
+	err = frame.Decode(&w)
+	return SessionState{Cwd: w.Cwd, Variables: w.Variables, Functions: w.Functions, Aliases: w.Aliases}, err
+}

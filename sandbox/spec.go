@@ -1,0 +1,212 @@
+package sandbox
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"path"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// Spec says what a sandbox is like. The zero Spec is a hardened, persistent
+// sandbox without network.
+type Spec struct {
+	// Image is the root's origin; empty means the host's own programs, read-only.
+	Image string `json:"image,omitempty"`
+	// Cwd is where commands start; empty means /workspace.
+	Cwd string `json:"cwd,omitempty"`
+	// Env is added to the sandbox's environment.
+	Env    map[string]string `json:"env,omitempty"`
+	Mounts []Mount           `json:"mounts,omitempty"`
+	Limits Limits            `json:"limits"`
+	// Network is what the sandbox can reach; empty means the engine's default.
+	Network Network `json:"network,omitempty"`
+	// User is who commands run as inside, "uid" or "uid:gid"; empty means root
+	// of the sandbox.
+	User string `json:"user,omitempty"`
+	// Ephemeral sandboxes keep nothing and end with their last user.
+	Ephemeral bool `json:"ephemeral,omitempty"`
+	// Require names parts of the posture without which the sandbox must not be.
+	Require []string `json:"-"`
+}
+
+// Mount makes a file or directory of the host visible in the sandbox.
+type Mount struct {
+	Source   string `json:"source"`
+	Target   string `json:"target"`
+	ReadOnly bool   `json:"read_only,omitempty"`
+}
+
+// Limits bound what all commands of a sandbox use together. Zero means the
+// default, a negative value means no limit.
+type Limits struct {
+	Memory int64   `json:"memory,omitempty"` // bytes
+	CPUs   float64 `json:"cpus,omitempty"`
+	Pids   int64   `json:"pids,omitempty"`
+}
+
+// The default limits. Threads count as processes, and a build on a large machine
+// has many; that is why there are more of them than the contract's 256.
+const (
+	DefaultMemory = 5120 << 20
+	DefaultPids   = 1024
+)
+
+// Network is how much of the network a sandbox sees.
+type Network string
+
+// The networks.
+const (
+	NetworkNone Network = "none"
+	NetworkHost Network = "host"
+)
+
+// Paths of a sandbox that every engine provides.
+const (
+	Home      = "/root"
+	Workspace = "/workspace"
+)
+
+// Normal fills in what empty fields mean, and sorts what has no order.
+func (s Spec) Normal() Spec {
+	if s.Cwd == "" {
+		s.Cwd = Workspace
+	}
+	if s.Cwd == "~" || strings.HasPrefix(s.Cwd, "~/") {
+		s.Cwd = Home + s.Cwd[1:]
+	}
+	if s.Network == "" {
+		s.Network = NetworkNone
+	}
+	if s.Limits.Memory == 0 {
+		s.Limits.Memory = DefaultMemory
+	}
+	if s.Limits.Pids == 0 {
+		s.Limits.Pids = DefaultPids
+	}
+	s.Limits.Memory, s.Limits.CPUs, s.Limits.Pids = max(s.Limits.Memory, 0), max(s.Limits.CPUs, 0), max(s.Limits.Pids, 0)
+	return s
+}
+
+// Validate says what is wrong with a spec, in one line.
+func (s Spec) Validate() error {
+	if s.Image != "" {
+		return fmt.Errorf("cannot use image %q: images are not supported yet", s.Image)
+	}
+	if s.Network != "" && s.Network != NetworkNone && s.Network != NetworkHost {
+		return fmt.Errorf("unknown network %q: use %q or %q", s.Network, NetworkNone, NetworkHost)
+	}
+	if s.Cwd != "" && !path.IsAbs(s.Cwd) && s.Cwd != "~" && !strings.HasPrefix(s.Cwd, "~/") {
+		return fmt.Errorf("the working directory %q is not absolute", s.Cwd)
+	}
+	if _, _, err := s.UserIDs(); err != nil {
+		return err
+	}
+	for name := range s.Env {
+		if name == "" || strings.ContainsAny(name, "=\x00") {
+			return fmt.Errorf("%q is not a name for an environment variable", name)
+		}
+	}
+	targets := make(map[string]bool)
+	for _, m := range s.Mounts {
+		if err := m.validate(); err != nil {
+			return err
+		}
+		if targets[path.Clean(m.Target)] {
+			return fmt.Errorf("two mounts at %s", m.Target)
+		}
+		targets[path.Clean(m.Target)] = true
+	}
+	return nil
+}
+
+// protected targets would take from the sandbox what makes it one.
+var protected = []string{"/", "/proc", "/dev", "/sys"}
+
+func (m Mount) validate() error {
+	if !filepath.IsAbs(m.Source) {
+		return fmt.Errorf("the mount source %q is not absolute", m.Source)
+	}
+	if !path.IsAbs(m.Target) {
+		return fmt.Errorf("the mount target %q is not absolute", m.Target)
+	}
+	target := path.Clean(m.Target)
+	for _, p := range protected {
+		if target == p || p != "/" && strings.HasPrefix(target, p+"/") {
+			return fmt.Errorf("cannot mount at %s: it belongs to the sandbox itself", m.Target)
+		}
+	}
+	return nil
+}
+
+// UserIDs returns who commands run as.
+func (s Spec) UserIDs() (uid, gid int, err error) {
+	if s.User == "" {
+		return 0, 0, nil
+	}
+	u, g, both := strings.Cut(s.User, ":")
+	if !both {
+		g = u
+	}
+	uid64, err1 := strconv.ParseUint(u, 10, 31)
+	gid64, err2 := strconv.ParseUint(g, 10, 31)
+	if err1 != nil || err2 != nil {
+		return 0, 0, fmt.Errorf("%q is not a user: give numbers, as in 1000 or 1000:1000", s.User)
+	}
+	return int(uid64), int(gid64), nil
+}
+
+// Hash names everything that makes one sandbox different from another. What the
+// spec demands of the posture is not part of it: that is asked, not built.
+func (s Spec) Hash() string {
+	s = s.Normal()
+	data, err := json.Marshal(s)
+	if err != nil {
+		panic("sandbox: a spec always has a JSON form: " + err.Error())
+	}
+	sum := sha256.Sum256(data)
+	return hex.EncodeToString(sum[:12])
+}
+
+// Public is the spec without the values of its variables, which may be secrets.
+func (s Spec) Public() Spec {
+	if len(s.Env) > 0 {
+		env := make(map[string]string, len(s.Env))
+		for name := range s.Env {
+			env[name] = ""
+		}
+		s.Env = env
+	}
+	return s
+}
+
+// Difference lists in words how two specs differ. The values of variables are
+// not compared: see Hash.
+func (s Spec) Difference(other Spec) []string {
+	a, b := s.Normal(), other.Normal()
+	var diff []string
+	add := func(what string, x, y any) {
+		if x != y {
+			diff = append(diff, fmt.Sprintf("%s: %v → %v", what, x, y))
+		}
+	}
+	add("image", a.Image, b.Image)
+	add("cwd", a.Cwd, b.Cwd)
+	add("memory", a.Limits.Memory, b.Limits.Memory)
+	add("cpus", a.Limits.CPUs, b.Limits.CPUs)
+	add("pids", a.Limits.Pids, b.Limits.Pids)
+	add("network", a.Network, b.Network)
+	add("user", a.User, b.User)
+	add("ephemeral", a.Ephemeral, b.Ephemeral)
+	add("mounts", fmt.Sprint(a.Mounts), fmt.Sprint(b.Mounts))
+	add("variables", fmt.Sprint(slices.Sorted(maps.Keys(a.Env))), fmt.Sprint(slices.Sorted(maps.Keys(b.Env))))
+	if len(diff) == 0 {
+		diff = append(diff, "the value of a variable")
+	}
+	return diff
+}

@@ -1,0 +1,13 @@
+#!/bin/sh
+# race.sh [FLAG…] PACKAGE…: go test with the race detector where a C compiler exists, through the summary.
+cd "$(dirname "$0")/.." || exit 1
+go=${GO:-go}
+race=-race
+cgo=1
+if ! sh scripts/has-cc.sh; then
+	echo "no C compiler with headers: tests run without the race detector"
+	race='' cgo=0
+fi
+# cgo is for the race detector alone: programs that a test builds are static as everywhere else.
+# shellcheck disable=SC2086 # empty when there is no compiler
+exec bin/tools/summary -- env CGO_ENABLED=$cgo "$go" test -json -count=1 -timeout 20m $race -exec "env CGO_ENABLED=0" "$@"

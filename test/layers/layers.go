@@ -1,0 +1,145 @@
+// Package layers holds the rules of who may import whom, as code: imports point downwards only. Its test
+// applies them to the module as it is; nothing else calls it. The linter repeats the rules for editors.
+package layers
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+)
+
+const module = "hermes.example/hermes/"
+
+// Package is what the rules look at: the imports of the program proper, not of its tests.
+type Package struct {
+	ImportPath string
+	Imports    []string
+	Deps       []string // all that it imports, however far away
+}
+
+// The height of a part of the tree; the longest matching path decides. What stands nowhere here is a
+// foundation: it may use other foundations and nothing above.
+const (
+	foundation = iota
+	wire
+	guest
+	core
+	engine
+	door
+	cli
+	program
+)
+
+var heights = map[string]int{
+	"internal/wire":      wire,
+	"internal/guest":     guest,
+	"cmd/hermes-guest":   core, // above the guest, beside the sandbox
+	"sandbox":            core,
+	"internal/addon":     core,
+	"internal/supervise": core,
+	"internal/profile":   core,
+	"sandbox/engine":     engine,
+	"sandbox/enginetest": engine,
+	"internal/boot":      engine,
+	"internal/gateway":   door,
+	"internal/dashboard": door,
+	"internal/cli":       cli,
+	"cmd":                program,
+	"test":               program,
+}
+
+// Programs that must stay small, with all that they draw in.
+var small = []string{"cmd/hermes-guest", "cmd/hermes-init", "internal/guest", "internal/wire"}
+
+var heavy = []string{
+	"github.com/spf13/cobra",
+	"github.com/moby/", "github.com/docker/",
+	"github.com/google/go-containerregistry",
+	"github.com/modelcontextprotocol/",
+	"k8s.io/",
+}
+
+// Modules with one home each.
+var homes = map[string][]string{
+	"github.com/spf13/cobra":           {"internal/cli", "cmd/hermes"},
+	"github.com/moby/profiles/seccomp": {"internal/seccomp/gen"},
+	"github.com/elastic/go-seccomp":    {"internal/seccomp/gen"},
+}
+
+// Violations lists every import that breaks a rule, one line each.
+func Violations(pkgs []Package) []string {
+	var found []string
+	for _, p := range pkgs {
+		from, ours := strings.CutPrefix(p.ImportPath, module)
+		if !ours {
+			continue
+		}
+		for _, path := range p.Imports {
+			if why := direct(from, path); why != "" {
+				found = append(found, fmt.Sprintf("%s imports %s: %s", from, strings.TrimPrefix(path, module), why))
+			}
+		}
+		if slices.ContainsFunc(small, func(s string) bool { return within(from, s) }) {
+			for _, path := range p.Deps {
+				if slices.ContainsFunc(heavy, func(h string) bool { return strings.HasPrefix(path, h) }) {
+					found = append(found, fmt.Sprintf("%s draws in %s: it must stay small", from, path))
+				}
+			}
+		}
+	}
+	return found
+}
+
+// direct judges one import and answers with the reason against it.
+func direct(from, path string) string {
+	for m, home := range homes {
+		if strings.HasPrefix(path, m) && !slices.ContainsFunc(home, func(h string) bool { return within(from, h) }) {
+			return "only " + strings.Join(home, " and ") + " may"
+		}
+	}
+	to, ours := strings.CutPrefix(path, module)
+	if !ours || part(from) == part(to) {
+		return ""
+	}
+	switch {
+	case within(to, "sandbox/enginetest"):
+		return "the conformance suite is for tests"
+	case within(to, "cmd"), within(to, "test") && !within(from, "test"):
+		return "nothing imports programs and tests"
+	case height(from) == foundation && height(to) == foundation:
+		return ""
+	case height(to) >= height(from):
+		return "imports point downwards only"
+	}
+	return ""
+}
+
+// part is the piece of the tree within which imports are free: an engine, a program, a named layer.
+func part(path string) string {
+	for _, children := range []string{"sandbox/engine/", "cmd/"} {
+		if rest, ok := strings.CutPrefix(path, children); ok {
+			name, _, _ := strings.Cut(rest, "/")
+			return children + name
+		}
+	}
+	if home := longest(path); home != "" {
+		return home
+	}
+	return path
+}
+
+func height(path string) int { return heights[longest(path)] }
+
+func longest(path string) string {
+	best := ""
+	for home := range heights {
+		if within(path, home) && len(home) > len(best) {
+			best = home
+		}
+	}
+	return best
+}
+
+func within(path, dir string) bool {
+	return path == dir || strings.HasPrefix(path, dir+"/")
+}

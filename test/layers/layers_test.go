@@ -1,0 +1,114 @@
+package layers
+
+import (
+	"encoding/json"
+	"errors"
+	"io"
+	"os"
+	"os/exec"
+	"strings"
+	"testing"
+)
+
+// The module as it is, on every platform that it is built for.
+func TestImportsPointDownwardsOnly(t *testing.T) {
+	for _, goos := range []string{"linux", "darwin", "windows"} {
+		pkgs := list(t, goos)
+		if len(pkgs) < 5 {
+			t.Fatalf("%s: go list knows only %d packages", goos, len(pkgs))
+		}
+		for _, v := range Violations(pkgs) {
+			t.Errorf("%s: %s", goos, v)
+		}
+	}
+}
+
+func TestRules(t *testing.T) {
+	for _, c := range []struct {
+		from, to string
+		allowed  bool
+	}{
+		{"cmd/hermes", "internal/cli", true},
+		{"internal/cli", "internal/gateway", true},
+		{"internal/cli", "sandbox/engine/native", true},
+		{"internal/gateway", "sandbox", true},
+		{"internal/gateway", "internal/dashboard", false},
+		{"sandbox", "internal/wire", true},
+		{"sandbox", "internal/config", true},
+		{"sandbox", "internal/cli", false},
+		{"sandbox", "sandbox/engine/native", false},
+		{"sandbox", "internal/gateway", false},
+		{"sandbox/engine/native", "sandbox", true},
+		{"sandbox/engine/native", "sandbox/engine/native/ids", true},
+		{"sandbox/engine/native", "sandbox/engine/docker", false},
+		{"sandbox/engine/native", "sandbox/enginetest", false},
+		{"sandbox/enginetest", "sandbox", true},
+		{"internal/guest", "internal/wire", true},
+		{"internal/guest/spawn", "internal/guest", true},
+		{"internal/guest", "sandbox", false},
+		{"internal/wire", "internal/guest", false},
+		{"internal/config", "internal/atomicfile", true},
+		{"internal/config", "sandbox", false},
+		{"internal/brand-new", "internal/cli", false},
+		{"cmd/hermes-guest", "internal/guest", true},
+		{"cmd/hermes-guest", "internal/cli", false},
+		{"internal/cli", "cmd/hermes", false},
+		{"internal/seccomp", "internal/seccomp/gen", true},
+		{"test/e2e", "internal/cli", true},
+	} {
+		bad := Violations([]Package{{ImportPath: module + c.from, Imports: []string{module + c.to}}})
+		if (len(bad) == 0) != c.allowed {
+			t.Errorf("%s → %s: allowed should be %v, found %v", c.from, c.to, c.allowed, bad)
+		}
+	}
+}
+
+func TestForeignModulesHaveTheirHomes(t *testing.T) {
+	for _, c := range []struct {
+		from, to string
+		allowed  bool
+	}{
+		{"internal/cli", "github.com/spf13/cobra", true},
+		{"sandbox", "github.com/spf13/cobra", false},
+		{"internal/seccomp", "github.com/moby/profiles/seccomp", false},
+		{"internal/seccomp", "github.com/elastic/go-seccomp-bpf", false},
+		{"internal/seccomp/gen", "github.com/elastic/go-seccomp-bpf/arch", true},
+		{"internal/guest", "golang.org/x/sys/unix", true},
+	} {
+		bad := Violations([]Package{{ImportPath: module + c.from, Imports: []string{c.to}}})
+		if (len(bad) == 0) != c.allowed {
+			t.Errorf("%s → %s: allowed should be %v, found %v", c.from, c.to, c.allowed, bad)
+		}
+	}
+	for _, heavy := range []string{"github.com/spf13/cobra", "github.com/moby/moby/client", "k8s.io/client-go/rest",
+		"github.com/google/go-containerregistry/pkg/v1", "github.com/modelcontextprotocol/go-sdk/mcp"} {
+		for _, from := range []string{"cmd/hermes-guest", "cmd/hermes-init", "internal/guest/spawn", "internal/wire"} {
+			if len(Violations([]Package{{ImportPath: module + from, Deps: []string{heavy}}})) == 0 {
+				t.Errorf("%s may draw in %s", from, heavy)
+			}
+		}
+	}
+}
+
+func list(t *testing.T, goos string) []Package {
+	t.Helper()
+	cmd := exec.Command("go", "list", "-buildvcs=false", "-e", "-json=ImportPath,Imports,Deps", module+"...")
+	cmd.Env = append(os.Environ(), "GOOS="+goos, "CGO_ENABLED=0")
+	var stderr strings.Builder
+	cmd.Stderr = &stderr
+	out, err := cmd.Output()
+	if err != nil {
+		t.Fatalf("go list for %s: %v\n%s", goos, err, stderr.String())
+	}
+	var pkgs []Package
+	for dec := json.NewDecoder(strings.NewReader(string(out))); ; {
+		var p Package
+		switch err := dec.Decode(&p); {
+		case errors.Is(err, io.EOF):
+			return pkgs
+		case err != nil:
+			t.Fatalf("go list for %s: %v", goos, err)
+		}
+		pkgs = append(pkgs, p)
+	}
+}
