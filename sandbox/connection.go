@@ -4,7 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"net"
+	"io"
 
 	"github.com/hashicorp/yamux"
 
@@ -14,9 +14,14 @@ import (
 
 // connection is one caller's line to a guest. Commands share it, each with a
 // stream of its own.
+//
+// It is also the lease: as long as it is open the sandbox is in use. Where the
+// engine connects cheaply, commands have connections of their own beside it.
 type connection struct {
 	mux   *yamux.Session
 	hello wire.Hello
+	// direct opens a connection for one request, or is nil.
+	direct func(context.Context) (io.ReadWriteCloser, error)
 }
 
 // dial connects to an identity's guest. An observer only looks: it does not keep
@@ -36,7 +41,11 @@ func dial(ctx context.Context, e Engine, id Identity, observer bool) (*connectio
 	if err != nil {
 		return nil, fmt.Errorf("cannot talk to the sandbox %q: %w", id.Task, err)
 	}
-	return &connection{mux, hello}, nil
+	c := &connection{mux: mux, hello: hello}
+	if e.Capabilities().Direct && hello.Can(wire.CanDirect) {
+		c.direct = func(ctx context.Context) (io.ReadWriteCloser, error) { return e.Connect(ctx, id) }
+	}
+	return c, nil
 }
 
 func (c *connection) alive() bool { return c != nil && !c.mux.IsClosed() }
@@ -45,13 +54,10 @@ func (c *connection) close() error { return c.mux.Close() }
 
 // stream is one request's frames.
 type stream struct {
-	net.Conn
+	io.Closer
 	*wire.Reader
 	*wire.Writer
 }
-
-// Write is the Writer's: frames, not bytes.
-func (s *stream) Write(t wire.Type, payload []byte) error { return s.Writer.Write(t, payload) }
 
 // open starts a request with its first frame.
 func (c *connection) open(t wire.Type, m any) (*stream, error) {
@@ -59,12 +65,28 @@ func (c *connection) open(t wire.Type, m any) (*stream, error) {
 	if err != nil {
 		return nil, err
 	}
-	s := &stream{conn, wire.NewReader(conn), wire.NewWriter(conn)}
+	s := &stream{conn, wire.NewBufferedReader(conn), wire.NewWriter(conn)}
 	if err := s.WriteMessage(t, m); err != nil {
 		conn.Close()
 		return nil, err
 	}
 	return s, nil
+}
+
+// openCommand starts a request that may last, by the shortest way there is.
+func (c *connection) openCommand(ctx context.Context, t wire.Type, m any) (*stream, error) {
+	if c.direct == nil {
+		return c.open(t, m)
+	}
+	conn, err := c.direct(ctx)
+	if err != nil {
+		return nil, err
+	}
+	r, w, err := wire.Request(conn, wire.Hello{Major: wire.Major, Minor: wire.Minor, Build: version.Version}, t, m)
+	if err != nil {
+		return nil, err
+	}
+	return &stream{conn, r, w}, nil
 }
 
 // ask makes a request that has one answer.

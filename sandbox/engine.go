@@ -40,6 +40,9 @@ type Engine interface {
 
 // Capabilities is what an engine can do.
 type Capabilities struct {
+	// Direct says that connecting is as cheap as a system call, so that every
+	// command may have a connection of its own.
+	Direct bool
 	// Isolated is false where commands run beside everything else.
 	Isolated bool
 	// GuestBuild names the guest that new sandboxes get. A sandbox with another

@@ -33,16 +33,15 @@ type execution struct {
 
 func (x *execution) run(ctx context.Context) (Result, error) {
 	stop := make(chan struct{})
-	given, gaveUp := context.WithCancel(context.WithoutCancel(ctx))
-	defer gaveUp()
-	var watch sync.WaitGroup
-	defer watch.Wait()
 	defer close(stop)
-	watch.Add(1)
-	go func() {
-		defer watch.Done()
-		x.watch(ctx, stop, gaveUp)
-	}()
+	given, giveUp := context.WithCancel(context.WithoutCancel(ctx))
+	defer giveUp()
+	// The caller's cancellation becomes an interrupt.
+	uncancel := context.AfterFunc(ctx, func() { x.interrupt(stop, giveUp) })
+	defer uncancel()
+	if x.command.Terminal != nil && x.command.Terminal.Resized != nil {
+		go x.resize(stop)
+	}
 	line, recreated, err := x.begin(given)
 	if err != nil {
 		return Result{ID: x.request.ID}, err
@@ -70,7 +69,7 @@ func (x *execution) run(ctx context.Context) (Result, error) {
 		if dialErr != nil {
 			return x.lost("the sandbox ended while the command ran", recreated), nil
 		}
-		if line, err = conn.open(wire.TypeAttach, wire.Attach{ID: x.request.ID, Stdout: x.stdout, Stderr: x.stderr}); err != nil {
+		if line, err = conn.openCommand(given, wire.TypeAttach, wire.Attach{ID: x.request.ID, Stdout: x.stdout, Stderr: x.stderr}); err != nil {
 			return x.lost("the sandbox ended while the command ran", recreated), nil
 		}
 		x.use(line)
@@ -84,12 +83,12 @@ func (x *execution) begin(ctx context.Context) (*stream, bool, error) {
 	if err != nil {
 		return nil, false, err
 	}
-	line, err := conn.open(wire.TypeExec, x.request)
+	line, err := conn.openCommand(ctx, wire.TypeExec, x.request)
 	if err != nil {
 		// Whether it arrived is not known, so it is repeated under its id to
 		// the same guest, never to a new one.
 		if conn, err = x.box.reconnect(ctx); err == nil {
-			line, err = conn.open(wire.TypeExec, x.request)
+			line, err = conn.openCommand(ctx, wire.TypeExec, x.request)
 		}
 		if err != nil {
 			return nil, false, fmt.Errorf("cannot run the command: %w", errors.Join(ErrGone, err))
@@ -175,41 +174,51 @@ func (x *execution) feed(stop <-chan struct{}) {
 	}
 }
 
-// watch turns the caller's cancellation into an interrupt, and gives up when
-// that has no effect. It also passes on the terminal's size.
-func (x *execution) watch(ctx context.Context, stop <-chan struct{}, giveUp func()) {
-	var resized <-chan Size
-	if x.command.Terminal != nil {
-		resized = x.command.Terminal.Resized
-	}
+// interrupt ends the command, and gives up when that has no effect.
+func (x *execution) interrupt(stop <-chan struct{}, giveUp func()) {
+	bound := time.After(x.command.Grace + interruptBound)
 	for {
+		var failure *wire.Failure
+		err := x.control(wire.Control{Interrupt: true})
+		again := time.After(20 * time.Millisecond)
+		if !errors.As(err, &failure) || failure.Code != wire.FailureUnknownID {
+			again = nil // it arrived; before the command itself does, it cannot
+		}
 		select {
 		case <-stop:
 			return
-		case size, ok := <-resized:
-			if !ok {
-				resized = nil
-				continue
-			}
-			x.control(wire.Control{Size: &wire.Size{Rows: size.Rows, Cols: size.Cols}})
-		case <-ctx.Done():
-			x.control(wire.Control{Interrupt: true})
-			select {
-			case <-stop:
-			case <-time.After(x.command.Grace + interruptBound):
-				giveUp()
-				x.box.disconnect()
-			}
+		case <-again:
+		case <-bound:
+			giveUp()
+			x.box.disconnect()
 			return
 		}
 	}
 }
 
-func (x *execution) control(c wire.Control) {
-	c.ID = x.request.ID
-	if conn := x.box.current(); conn != nil {
-		conn.ask(wire.TypeControl, c) // a command that has ended needs no control
+// resize passes on the terminal's size.
+func (x *execution) resize(stop <-chan struct{}) {
+	for {
+		select {
+		case <-stop:
+			return
+		case size, ok := <-x.command.Terminal.Resized:
+			if !ok {
+				return
+			}
+			x.control(wire.Control{Size: &wire.Size{Rows: size.Rows, Cols: size.Cols}})
+		}
 	}
+}
+
+func (x *execution) control(c wire.Control) error {
+	c.ID = x.request.ID
+	conn := x.box.current()
+	if conn == nil {
+		return ErrGone
+	}
+	_, err := conn.ask(wire.TypeControl, c)
+	return err
 }
 
 func (x *execution) lost(why string, recreated bool) Result {

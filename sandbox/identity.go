@@ -11,11 +11,11 @@ import (
 // any process.
 type Identity struct {
 	// Home is the data directory that the sandbox belongs to.
-	Home string
+	Home string `json:"home"`
 	// Profile is the agent identity within the home; empty means "default".
-	Profile string
+	Profile string `json:"profile"`
 	// Task is the caller's key; empty means "default".
-	Task string
+	Task string `json:"task"`
 }
 
 // Normal fills in what an empty field means.

@@ -251,7 +251,8 @@ func (m *Manager) Remove(ctx context.Context, id Identity, files bool) error {
 // PruneReport says what Prune did.
 type PruneReport struct {
 	Removed []Identity `json:"removed"`
-	// Leftovers counts traces of sandboxes that died half-made.
+	// Leftovers counts traces of sandboxes that died half-made, and with all
+	// also the files that removed ones had kept.
 	Leftovers int `json:"leftovers"`
 	// Kept are in use, or were used too recently.
 	Kept []Identity `json:"kept"`
@@ -285,7 +286,13 @@ func (m *Manager) Prune(ctx context.Context, home string, all bool) (PruneReport
 		}
 	}
 	report.Leftovers, err = m.engine.Sweep(ctx, home)
-	return report, errors.Join(append(failures, err)...)
+	failures = append(failures, err)
+	if all {
+		purged, err := m.purge(ctx, home)
+		report.Leftovers += purged
+		failures = append(failures, err)
+	}
+	return report, errors.Join(failures...)
 }
 
 // sweep reaps other sandboxes of the same home and profile.

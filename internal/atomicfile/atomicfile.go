@@ -1,8 +1,9 @@
 // Package atomicfile writes files that must survive a crash: whoever reads one
 // finds the old content or the new content, whole.
 //
-// Everything durable goes through Write. It must never leave its temporary file
-// behind when it fails.
+// Everything durable goes through Write; what only has to be whole for other
+// processes, because it means nothing after a restart of the machine, goes
+// through Replace. Neither may leave its temporary file behind when it fails.
 package atomicfile
 
 import (
@@ -11,8 +12,19 @@ import (
 	"path/filepath"
 )
 
-// Write replaces the file at path with data.
-func Write(path string, data []byte, mode os.FileMode) (err error) {
+// Write replaces the file at path with data, and returns when that will survive
+// a crash of the machine.
+func Write(path string, data []byte, mode os.FileMode) error {
+	return write(path, data, mode, true)
+}
+
+// Replace replaces the file at path with data for all processes at once, but
+// does not wait for the disk.
+func Replace(path string, data []byte, mode os.FileMode) error {
+	return write(path, data, mode, false)
+}
+
+func write(path string, data []byte, mode os.FileMode, durable bool) (err error) {
 	dir := filepath.Dir(path)
 	f, err := os.CreateTemp(dir, "."+filepath.Base(path)+".*")
 	if err != nil {
@@ -31,14 +43,19 @@ func Write(path string, data []byte, mode os.FileMode) (err error) {
 	if err = f.Chmod(mode); err != nil {
 		return err
 	}
-	if err = f.Sync(); err != nil {
-		return err
+	if durable {
+		if err = f.Sync(); err != nil {
+			return err
+		}
 	}
 	if err = f.Close(); err != nil {
 		return err
 	}
 	if err = os.Rename(f.Name(), path); err != nil {
 		return err
+	}
+	if !durable {
+		return nil
 	}
 	return syncDir(dir)
 }

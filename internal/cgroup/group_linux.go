@@ -38,7 +38,7 @@ func (p place) cmd() string { return filepath.Join(p.dir, cmdName) }
 
 // Start calls start so that the process which it starts is born in the guest's
 // place in every hierarchy. It takes some 0.2 ms, where moving a running process
-// (AddGuest) waits 10 ms and more for an RCU grace period.
+// (AddGuest) waits 5 to 12 ms for an RCU grace period.
 //
 // start gets a descriptor for SysProcAttr.CgroupFD, or -1 for none, and returns the
 // child's pid. It runs on a thread that ends afterwards, so the child must not ask

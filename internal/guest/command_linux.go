@@ -47,6 +47,7 @@ type command struct {
 	fallback       string
 	state          *stateTransfer
 	oomBefore      int64
+	memory, disk   int64 // output kept after the end
 
 	ready   chan struct{}    // closed when it was launched, or could not be
 	stop    chan wire.Reason // asks supervise to end the tree
@@ -76,6 +77,7 @@ func (p *pump) run() {
 	defer p.from.Close()
 	buf := pumpBuffers.Get().(*[]byte)
 	defer pumpBuffers.Put(buf)
+	widened := false
 	for {
 		p.waiting.Store(true)
 		n, err := p.from.Read(*buf)
@@ -84,11 +86,21 @@ func (p *pump) run() {
 			p.reads.Add(1)
 			p.to.Write((*buf)[:n])
 		}
+		if n >= fullPipe && !widened {
+			// It has much to say: let it say more at once.
+			widened = true
+			if raw, err := p.from.SyscallConn(); err == nil {
+				raw.Control(func(fd uintptr) { unix.FcntlInt(fd, unix.F_SETPIPE_SZ, len(*buf)) })
+			}
+		}
 		if err != nil {
 			return // end of file, or EIO from a terminal whose last user is gone
 		}
 	}
 }
+
+// fullPipe is what a pipe holds unless it is widened.
+const fullPipe = 64 << 10
 
 var pumpBuffers = sync.Pool{New: func() any { b := make([]byte, 128<<10); return &b }}
 
@@ -135,13 +147,13 @@ func (c *command) start(s *Server, sc *spawn.Command) (<-chan syscall.WaitStatus
 	sc.Cgroup = -1
 	entry := execVariable + "=" + c.id
 	sc.Env = append(sc.Env, entry)
+	sc.UID, sc.GID = s.config.UID, s.config.GID
 	if s.config.Commands != nil {
-		t, procs, err := newCgroupTree(s.config.Commands, s.cgroupName())
+		t, err := newCgroupTree(s.config.Commands, s.cgroupName())
 		if err != nil {
 			return nil, err
 		}
-		defer procs.Close()
-		c.tree, sc.Cgroup = t, int(procs.Fd())
+		c.tree, sc.Cgroup = t, int(t.dir.Fd())
 	} else {
 		sc.Subreaper = true
 	}
@@ -219,7 +231,6 @@ func pipe(ours int) (read, write *os.File, err error) {
 		return nil, nil, os.NewSyscallError("pipe", err)
 	}
 	unix.SetNonblock(fds[ours], true)
-	unix.FcntlInt(uintptr(fds[0]), unix.F_SETPIPE_SZ, 256<<10)
 	return os.NewFile(uintptr(fds[0]), "pipe"), os.NewFile(uintptr(fds[1]), "pipe"), nil
 }
 
@@ -328,8 +339,29 @@ func (c *command) finish(s *Server, exit wire.Exit) {
 		c.stdout.wake()
 		c.stderr.wake()
 	}
-	s.retain(c)
+	s.settle(c)
 	close(c.done)
+	s.retain(c)
+}
+
+// measure notes how much of the output is kept.
+func (c *command) measure() {
+	if c.stdout == nil {
+		return
+	}
+	c.memory, c.disk = c.stdout.kept()
+	if c.stderr != c.stdout {
+		m, d := c.stderr.kept()
+		c.memory, c.disk = c.memory+m, c.disk+d
+	}
+}
+
+// drop forgets the output.
+func (c *command) drop() {
+	if c.stdout != nil {
+		c.stdout.drop()
+		c.stderr.drop()
+	}
 }
 
 func (c *command) closeStdin() {

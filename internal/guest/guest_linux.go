@@ -26,6 +26,8 @@ type Config struct {
 	// Env is the environment of a command that belongs to no session.
 	Env []string
 	Cwd string
+	// UID and GID are who commands run as.
+	UID, GID int
 	// Rlimits are set in every command.
 	Rlimits []spawn.Rlimit
 	// Spool is a directory outside the sandbox for output and the journal, or nil.
@@ -48,6 +50,9 @@ type Server struct {
 	mu          sync.Mutex
 	commands    map[string]*command
 	finished    []*command // oldest first
+	dropped     int        // how many of them have no output any more
+	memory      int64      // kept by the others, in bytes
+	disk        int64
 	sessions    map[string]*session
 	connections int
 	running     int
@@ -105,19 +110,31 @@ func (s *Server) Serve(l net.Listener) error {
 
 func (s *Server) hello() wire.Hello {
 	return wire.Hello{Major: wire.Major, Minor: wire.Minor, Build: s.config.Build,
-		Capabilities: []string{wire.CanReplay, wire.CanSessions, wire.CanTerminal, wire.CanRetire}}
+		Capabilities: []string{wire.CanReplay, wire.CanSessions, wire.CanTerminal, wire.CanRetire, wire.CanDirect}}
 }
 
 func (s *Server) serveConn(conn net.Conn) {
-	mux, theirs, err := wire.Accept(conn, s.hello())
+	defer conn.Close()
+	theirs, r, err := wire.Greet(conn)
 	if err != nil {
 		return
 	}
-	defer mux.Close()
 	if !theirs.Observer {
 		s.enter()
 		defer s.leave()
 	}
+	if theirs.Direct {
+		w := wire.NewWriter(conn)
+		if w.QueueMessage(wire.TypeHello, s.hello()) == nil {
+			s.serveStream(conn, r, w)
+		}
+		return
+	}
+	mux, err := wire.Serve(conn, s.hello())
+	if err != nil {
+		return
+	}
+	defer mux.Close()
 	var streams sync.WaitGroup
 	defer streams.Wait()
 	for {
@@ -129,7 +146,7 @@ func (s *Server) serveConn(conn net.Conn) {
 		go func() {
 			defer streams.Done()
 			defer stream.Close()
-			s.serveStream(stream)
+			s.serveStream(stream, wire.NewBufferedReader(stream), wire.NewWriter(stream))
 		}()
 	}
 }
@@ -160,8 +177,7 @@ func (s *Server) retire() {
 	}
 }
 
-func (s *Server) serveStream(stream net.Conn) {
-	r, w := wire.NewReader(stream), wire.NewWriter(stream)
+func (s *Server) serveStream(stream net.Conn, r *wire.Reader, w *wire.Writer) {
 	frame, err := r.Next()
 	if err != nil {
 		return

@@ -3,6 +3,7 @@ package guest
 import (
 	"bytes"
 	"os"
+	"slices"
 	"strconv"
 )
 
@@ -16,22 +17,25 @@ type process struct {
 
 // processes lists what runs in the guest's pid namespace.
 func processes() []process {
+	names := processNames()
+	all := make([]process, 0, len(names))
+	for _, name := range names {
+		if p, ok := readProcess(name); ok {
+			all = append(all, p)
+		}
+	}
+	return all
+}
+
+// processNames lists the process ids in /proc.
+func processNames() []string {
 	dir, err := os.Open("/proc")
 	if err != nil {
 		return nil
 	}
 	defer dir.Close()
 	names, _ := dir.Readdirnames(-1)
-	all := make([]process, 0, len(names))
-	for _, name := range names {
-		if name[0] < '0' || name[0] > '9' {
-			continue
-		}
-		if p, ok := readProcess(name); ok {
-			all = append(all, p)
-		}
-	}
-	return all
+	return slices.DeleteFunc(names, func(name string) bool { return name[0] < '0' || name[0] > '9' })
 }
 
 func readProcess(pid string) (process, bool) {

@@ -20,28 +20,42 @@ type reaper struct {
 
 	mu      sync.Mutex
 	waiting map[int]chan<- syscall.WaitStatus
-	// reaped counts every child that ended; waiters use it to look again.
-	reaped sync.Cond
-	count  uint64
 }
 
 func newReaper(s *spawn.Spawner) *reaper {
-	r := &reaper{spawner: s, waiting: make(map[int]chan<- syscall.WaitStatus)}
-	r.reaped.L = &r.mu
-	return r
+	return &reaper{spawner: s, waiting: make(map[int]chan<- syscall.WaitStatus)}
 }
 
 // start starts c. Its status is sent once on the returned channel.
 func (r *reaper) start(c *spawn.Command) (int, <-chan syscall.WaitStatus, error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	pid, err := r.spawner.Start(c)
+	p, err := r.spawner.Start(c)
 	if err != nil {
 		return 0, nil, err
 	}
 	exited := make(chan syscall.WaitStatus, 1)
-	r.waiting[pid] = exited
-	return pid, exited, nil
+	r.waiting[p.PID] = exited
+	go r.watch(p)
+	return p.PID, exited, nil
+}
+
+// watch reaps one command as soon as it ends. The signal would tell us too, but
+// later: it has to pass through more threads than the poller.
+func (r *reaper) watch(p spawn.Process) {
+	unix.SetNonblock(p.PIDFD, true)
+	file := os.NewFile(uintptr(p.PIDFD), "pidfd")
+	defer file.Close()
+	raw, err := file.SyscallConn()
+	if err != nil {
+		return
+	}
+	raw.Read(func(fd uintptr) bool {
+		poll := []unix.PollFd{{Fd: int32(fd), Events: unix.POLLIN}}
+		n, err := unix.Poll(poll, 0)
+		return n > 0 || err != nil && err != unix.EINTR
+	})
+	r.reap(p.PID)
 }
 
 // isMain says whether pid is the first process of a command.
@@ -84,22 +98,31 @@ next:
 	return all
 }
 
+// reapAll waits for every child that has ended: commands and orphans.
 func (r *reaper) reapAll() {
-	for {
-		r.mu.Lock()
-		var status syscall.WaitStatus
-		pid, err := syscall.Wait4(-1, &status, syscall.WNOHANG|unix.WALL, nil)
-		if pid > 0 {
-			if exited, ok := r.waiting[pid]; ok {
-				delete(r.waiting, pid)
-				exited <- status
-			}
-			r.count++
-			r.reaped.Broadcast()
-		}
-		r.mu.Unlock()
-		if pid <= 0 && err != syscall.EINTR {
-			return
-		}
+	for r.reap(-1) {
 	}
+}
+
+// reap waits for a child that has ended, if it is not waited for yet, and tells
+// who waits for it. It says whether there was one.
+func (r *reaper) reap(which int) bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if _, ok := r.waiting[which]; which > 0 && !ok {
+		return false // the number may belong to another by now
+	}
+	var status syscall.WaitStatus
+	pid, err := syscall.Wait4(which, &status, syscall.WNOHANG|unix.WALL, nil)
+	for err == syscall.EINTR {
+		pid, err = syscall.Wait4(which, &status, syscall.WNOHANG|unix.WALL, nil)
+	}
+	if pid <= 0 {
+		return false
+	}
+	if exited, ok := r.waiting[pid]; ok {
+		delete(r.waiting, pid)
+		exited <- status
+	}
+	return true
 }

@@ -123,56 +123,54 @@ func (s *Server) launch(c *command) {
 
 // carry connects a caller's stream to c.
 func (s *Server) carry(stream net.Conn, r *wire.Reader, w *wire.Writer, c *command, started wire.Started, from wire.Attach) {
-	if err := w.WriteMessage(wire.TypeStarted, started); err != nil {
+	if err := w.QueueMessage(wire.TypeStarted, started); err != nil {
 		return
 	}
 	c.callers.Add(1)
-	var sending sync.Mutex
-	var senders sync.WaitGroup
 	var followers []*follower
-	send := func(o *output, t wire.Type, offset int64) {
-		f := o.follow(offset)
-		followers = append(followers, f)
-		senders.Add(1)
-		go func() {
-			defer senders.Done()
-			copyOut(f, c.limit(t == wire.TypeStderr), w, &sending, t)
-		}()
-	}
 	if c.stdout != nil {
-		send(c.stdout, wire.TypeStdout, from.Stdout)
+		followers = append(followers, c.stdout.follow(from.Stdout))
 		if c.stderr != c.stdout {
-			send(c.stderr, wire.TypeStderr, from.Stderr)
+			followers = append(followers, c.stderr.follow(from.Stderr))
 		}
 	}
 	left := make(chan struct{})
 	go func() {
 		defer close(left)
 		c.takeInput(r)
+		for _, f := range followers {
+			f.Close() // the caller is gone: nobody waits for it any longer
+		}
 	}()
-	select {
-	case <-c.done:
-	case <-left:
+	c.sendOutput(w, followers)
+	exit := c.exit.Load()
+	if exit != nil {
+		<-c.done
+		w.WriteMessage(wire.TypeExit, exit)
 	}
-	gone := false
-	select {
-	case <-c.done:
-		senders.Wait()
-		sending.Lock()
-		w.WriteMessage(wire.TypeExit, c.exit.Load())
-		sending.Unlock()
-	default:
-		gone = true
-	}
-	for _, f := range followers {
-		f.Close()
-	}
-	senders.Wait()
-	if c.callers.Add(-1) == 0 && gone && c.request.KillWhenLost {
+	if c.callers.Add(-1) == 0 && exit == nil && c.request.KillWhenLost {
 		c.end(wire.ReasonLost)
 	}
 	stream.Close()
 	<-left
+}
+
+// sendOutput sends what the followers of standard output and standard error
+// yield, until the command has ended or the caller is gone.
+func (c *command) sendOutput(w *wire.Writer, followers []*follower) {
+	var sending sync.Mutex
+	var stderr sync.WaitGroup
+	if len(followers) == 2 {
+		stderr.Add(1)
+		go func() {
+			defer stderr.Done()
+			copyOut(followers[1], c.limit(true), w, &sending, wire.TypeStderr)
+		}()
+	}
+	if len(followers) > 0 {
+		copyOut(followers[0], c.limit(false), w, &sending, wire.TypeStdout)
+	}
+	stderr.Wait()
 }
 
 // takeInput feeds the command until the caller's end of the stream closes.
@@ -299,39 +297,44 @@ func nearestDirectory(path string) string {
 // retain keeps a finished command for callers that come back, and forgets the
 // oldest ones: their output by size, themselves by age.
 func (s *Server) retain(c *command) {
-	foreign := s.leftovers(c)
+	if c.tree != nil && !c.tree.close() {
+		s.mu.Lock()
+		s.emptied = append(s.emptied, c.tree)
+		s.mu.Unlock()
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.trim.Reset(trimAfter)
+	s.finished = append(s.finished, c)
+	c.measure()
+	s.memory, s.disk = s.memory+c.memory, s.disk+c.disk
+	for s.memory > keptMemory || s.disk > keptDisk {
+		oldest := s.finished[s.dropped]
+		oldest.drop()
+		s.memory, s.disk = s.memory-oldest.memory, s.disk-oldest.disk
+		s.dropped++
+	}
+	for bootTime()-s.finished[0].began > rememberedFor {
+		delete(s.commands, s.finished[0].id)
+		s.finished[0].drop()
+		if s.dropped > 0 {
+			s.dropped--
+		} else {
+			s.memory, s.disk = s.memory-s.finished[0].memory, s.disk-s.finished[0].disk
+		}
+		s.finished = s.finished[1:]
+	}
+}
+
+// settle takes a command that ended off the lease.
+func (s *Server) settle(c *command) {
+	left := s.leftovers(c)
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.running--
 	s.lastUse = bootTime()
-	s.trim.Reset(trimAfter)
-	for pid, o := range foreign {
+	for pid, o := range left {
 		s.orphans[pid] = o
-	}
-	if c.tree != nil && !c.tree.close() {
-		s.emptied = append(s.emptied, c.tree)
-	}
-	s.finished = append(s.finished, c)
-	var memory, disk int64
-	for i := len(s.finished) - 1; i >= 0; i-- {
-		f := s.finished[i]
-		if f.stdout == nil {
-			continue
-		}
-		m, d := f.stdout.kept()
-		m2, d2 := int64(0), int64(0)
-		if f.stderr != f.stdout {
-			m2, d2 = f.stderr.kept()
-		}
-		memory, disk = memory+m+m2, disk+d+d2
-		if memory > keptMemory || disk > keptDisk {
-			f.stdout.drop()
-			f.stderr.drop()
-		}
-	}
-	for len(s.finished) > 0 && s.lastUse-s.finished[0].began > rememberedFor {
-		delete(s.commands, s.finished[0].id)
-		s.finished = s.finished[1:]
 	}
 }
 
@@ -353,11 +356,18 @@ func (s *Server) leftovers(c *command) map[int]orphan {
 	if _, ok := c.tree.(*lineageTree); !ok {
 		return nil
 	}
-	found := make(map[int]orphan)
+	var found map[int]orphan
 	self := os.Getpid()
-	for _, p := range processes() {
-		if p.parent == self && !p.zombie && !s.reaper.isMain(p.pid) && !s.ownedByAnother(c, p) {
-			found[p.pid] = orphan{p.started, c}
+	for _, name := range processNames() {
+		pid, err := strconv.Atoi(name)
+		if err != nil || pid == self || s.reaper.isMain(pid) {
+			continue
+		}
+		if p, ok := readProcess(name); ok && p.parent == self && !p.zombie && !s.ownedByAnother(c, p) {
+			if found == nil {
+				found = make(map[int]orphan)
+			}
+			found[pid] = orphan{p.started, c}
 		}
 	}
 	return found

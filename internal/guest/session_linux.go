@@ -135,6 +135,7 @@ func (sess *session) probe(s *Server, start shellstate.State, login bool) (probe
 	defer null.Close()
 	sc.Files[0], sc.Files[1], sc.Files[2] = int(null.Fd()), int(null.Fd()), int(null.Fd())
 	sc.Dir, sc.Cgroup, sc.Subreaper, sc.Rlimits = nearestDirectory(start.Cwd), -1, true, s.config.Rlimits
+	sc.UID, sc.GID = s.config.UID, s.config.GID
 	pid, exited, err := s.reaper.start(sc)
 	if err != nil {
 		return probed{}, err

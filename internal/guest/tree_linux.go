@@ -61,23 +61,19 @@ type cgroupTree struct {
 	dir    *os.File
 }
 
-// newCgroupTree makes the cgroup and returns it with its cgroup.procs, open for
-// the command to enter by.
-func newCgroupTree(parent *os.File, name string) (*cgroupTree, *os.File, error) {
+// newCgroupTree makes the cgroup; its dir is where the command is born.
+func newCgroupTree(parent *os.File, name string) (*cgroupTree, error) {
 	if err := unix.Mkdirat(int(parent.Fd()), name, 0o755); err != nil {
-		return nil, nil, os.NewSyscallError("mkdir cgroup", err)
+		return nil, os.NewSyscallError("mkdir cgroup", err)
 	}
 	t := &cgroupTree{parent: parent, name: name}
 	fd, err := unix.Openat(int(parent.Fd()), name, unix.O_DIRECTORY|unix.O_RDONLY|unix.O_CLOEXEC|unix.O_NOFOLLOW, 0)
-	if err == nil {
-		t.dir = os.NewFile(uintptr(fd), name)
-		var procs *os.File
-		if procs, err = t.open("cgroup.procs", unix.O_WRONLY); err == nil {
-			return t, procs, nil
-		}
+	if err != nil {
+		t.close()
+		return nil, os.NewSyscallError("open cgroup", err)
 	}
-	t.close()
-	return nil, nil, err
+	t.dir = os.NewFile(uintptr(fd), name)
+	return t, nil
 }
 
 func (t *cgroupTree) open(name string, mode int) (*os.File, error) {

@@ -23,6 +23,9 @@ type Hello struct {
 	Capabilities []string `json:"capabilities,omitempty"`
 	// Observer is a caller that only looks: it holds no lease.
 	Observer bool `json:"observer,omitempty"`
+	// Direct asks for no multiplexer: the connection is one request's stream.
+	// The caller knows the guest already, so it sends the request at once.
+	Direct bool `json:"direct,omitempty"`
 }
 
 // What a guest may be able to do. A host asks before it relies on one.
@@ -31,6 +34,7 @@ const (
 	CanSessions = "sessions"
 	CanTerminal = "tty"
 	CanRetire   = "retire"
+	CanDirect   = "direct"
 )
 
 // Can says whether the peer announced a capability.
@@ -60,7 +64,7 @@ func dial(conn io.ReadWriteCloser, ours Hello) (*yamux.Session, Hello, error) {
 	if err := NewWriter(conn).WriteMessage(TypeHello, ours); err != nil {
 		return nil, Hello{}, fmt.Errorf("cannot greet the guest: %w", err)
 	}
-	theirs, err := readHello(conn)
+	theirs, err := readHello(NewReader(conn))
 	if err != nil {
 		return nil, Hello{}, err
 	}
@@ -71,24 +75,44 @@ func dial(conn io.ReadWriteCloser, ours Hello) (*yamux.Session, Hello, error) {
 	return session, theirs, err
 }
 
-// Accept makes the guest's end. A guest answers every caller, also one whose
-// protocol it does not know: deciding is the caller's part.
-func Accept(conn io.ReadWriteCloser, ours Hello) (*yamux.Session, Hello, error) {
-	theirs, err := readHello(conn)
+// Request makes the caller's end of a direct connection. Greeting and request
+// leave together; the guest's greeting comes with the first frames of the answer.
+func Request(conn io.ReadWriteCloser, ours Hello, t Type, m any) (*Reader, *Writer, error) {
+	ours.Direct = true
+	w := NewWriter(conn)
+	err := w.QueueMessage(TypeHello, ours)
 	if err == nil {
-		err = NewWriter(conn).WriteMessage(TypeHello, ours)
+		err = w.WriteMessage(t, m)
 	}
 	if err != nil {
 		conn.Close()
-		return nil, Hello{}, err
+		return nil, nil, err
 	}
-	session, err := yamux.Server(conn, muxConfig())
-	return session, theirs, err
+	return NewBufferedReader(conn), w, nil
 }
 
-func readHello(conn io.Reader) (Hello, error) {
+// Greet reads a caller's greeting, on the guest's side. The Reader holds what
+// came with it.
+func Greet(conn io.Reader) (Hello, *Reader, error) {
+	r := NewBufferedReader(conn)
+	hello, err := readHello(r)
+	return hello, r, err
+}
+
+// Serve makes the guest's end of a multiplexed connection whose greeting was
+// read. A guest answers every caller, also one whose protocol it does not know:
+// deciding is the caller's part.
+func Serve(conn io.ReadWriteCloser, ours Hello) (*yamux.Session, error) {
+	if err := NewWriter(conn).WriteMessage(TypeHello, ours); err != nil {
+		conn.Close()
+		return nil, err
+	}
+	return yamux.Server(conn, muxConfig())
+}
+
+func readHello(r *Reader) (Hello, error) {
 	var hello Hello
-	frame, err := NewReader(conn).Next()
+	frame, err := r.Next()
 	if err != nil {
 		return hello, fmt.Errorf("cannot read the peer's greeting: %w", err)
 	}

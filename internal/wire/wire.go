@@ -11,6 +11,7 @@
 package wire
 
 import (
+	"bufio"
 	"encoding/binary"
 	"encoding/json"
 	"errors"
@@ -60,8 +61,9 @@ type Frame struct {
 
 // Writer writes frames. It is not safe for concurrent use.
 type Writer struct {
-	w   io.Writer
-	buf []byte
+	w      io.Writer
+	buf    []byte
+	queued int // bytes at the start of buf that wait for the next frame
 }
 
 // NewWriter returns a Writer on w.
@@ -73,11 +75,31 @@ func (w *Writer) Write(t Type, payload []byte) error {
 	if len(payload) > MaxPayload {
 		return ErrTooLarge
 	}
-	w.buf = append(w.buf[:0], byte(t), 0, 0, 0, 0)
-	binary.BigEndian.PutUint32(w.buf[1:], uint32(len(payload)))
-	w.buf = append(w.buf, payload...)
+	w.add(t, payload)
+	w.queued = 0
 	_, err := w.w.Write(w.buf)
 	return err
+}
+
+func (w *Writer) add(t Type, payload []byte) {
+	w.buf = append(w.buf[:w.queued], byte(t), 0, 0, 0, 0)
+	binary.BigEndian.PutUint32(w.buf[w.queued+1:], uint32(len(payload)))
+	w.buf = append(w.buf, payload...)
+}
+
+// QueueMessage keeps m back to be sent together with the next frame: waking the
+// peer costs more than the bytes do.
+func (w *Writer) QueueMessage(t Type, m any) error {
+	payload, err := json.Marshal(m)
+	if err != nil {
+		return err
+	}
+	if len(payload) > MaxPayload {
+		return ErrTooLarge
+	}
+	w.add(t, payload)
+	w.queued = len(w.buf)
+	return nil
 }
 
 // WriteMessage sends m as JSON.
@@ -96,8 +118,12 @@ type Reader struct {
 	buf    []byte
 }
 
-// NewReader returns a Reader on r.
+// NewReader returns a Reader on r. It reads no further than the frame it returns,
+// so that r can be handed on.
 func NewReader(r io.Reader) *Reader { return &Reader{r: r} }
+
+// NewBufferedReader returns a Reader that owns r from now on.
+func NewBufferedReader(r io.Reader) *Reader { return &Reader{r: bufio.NewReaderSize(r, 1<<10)} }
 
 // Next returns the next frame. Its payload is valid until the next call.
 // The error is io.EOF only at the boundary between two frames.

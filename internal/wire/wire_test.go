@@ -54,7 +54,11 @@ func TestHostSpeaksTheCurrentAndThePreviousMajor(t *testing.T) {
 		ok          bool
 	}{{1, 1, true}, {1, 2, true}, {1, 3, false}, {3, 2, false}, {0, 1, true}} {
 		near, far := net.Pipe()
-		go Accept(far, Hello{Major: c.guest, Minor: 9, Build: "test", Capabilities: []string{"new thing"}})
+		go func() {
+			if _, _, err := Greet(far); err == nil {
+				Serve(far, Hello{Major: c.guest, Minor: 9, Build: "test", Capabilities: []string{"new thing"}})
+			}
+		}()
 		session, hello, err := Dial(near, Hello{Major: c.host})
 		var version *VersionError
 		if c.ok && (err != nil || hello.Major != c.guest || !hello.Can("new thing") || hello.Can(CanReplay)) {
@@ -65,6 +69,30 @@ func TestHostSpeaksTheCurrentAndThePreviousMajor(t *testing.T) {
 		}
 		if session != nil {
 			session.Close()
+		}
+	}
+}
+
+func TestADirectRequestTravelsWithItsGreeting(t *testing.T) {
+	near, far := net.Pipe()
+	go func() {
+		hello, r, err := Greet(far)
+		frame, err2 := r.Next()
+		w := NewWriter(far)
+		if err != nil || err2 != nil || !hello.Direct || frame.Type != TypeStatus {
+			t.Errorf("%+v %v %+v %v", hello, err, frame, err2)
+		}
+		w.QueueMessage(TypeHello, Hello{Major: Major})
+		w.QueueMessage(TypeStarted, Started{PID: 7})
+		w.Write(TypeOK, nil)
+	}()
+	r, _, err := Request(near, Hello{Major: Major}, TypeStatus, struct{}{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, want := range []Type{TypeHello, TypeStarted, TypeOK} {
+		if frame, err := r.Next(); err != nil || frame.Type != want {
+			t.Errorf("got %+v, %v, want %d", frame, err, want)
 		}
 	}
 }

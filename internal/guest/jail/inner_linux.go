@@ -6,6 +6,7 @@ import (
 	"os"
 	"strconv"
 	"syscall"
+	"time"
 
 	"golang.org/x/sys/unix"
 
@@ -86,6 +87,12 @@ func receiveConfig(setup *os.File) (Config, map[string]*os.File, error) {
 // privileges allow, and gives all of them up that the guest does not need.
 func enter(c Config, files map[string]*os.File) (*guest.Server, Report, error) {
 	var report Report
+	began := time.Now()
+	lap := func(name string) {
+		now := time.Now()
+		report.Steps = append(report.Steps, Step{name, now.Sub(began)})
+		began = now
+	}
 	if err := becomeRoot(c.SetGroups); err != nil {
 		return nil, report, err
 	}
@@ -97,9 +104,14 @@ func enter(c Config, files map[string]*os.File) (*guest.Server, Report, error) {
 			return nil, report, err
 		}
 	}
+	lap("ids, host name, loopback")
+	if err := forbidUserNamespaces(); err != nil {
+		return nil, report, err
+	}
 	if err := buildRoot(c, files); err != nil {
 		return nil, report, err
 	}
+	lap("mounts")
 	if err := allThreads(unix.SYS_PRCTL, unix.PR_SET_NO_NEW_PRIVS, 1); err != nil {
 		return nil, report, fmt.Errorf("cannot set no-new-privileges: %w", err)
 	}
@@ -120,14 +132,14 @@ func enter(c Config, files map[string]*os.File) (*guest.Server, Report, error) {
 	if err := keepCapabilities(); err != nil {
 		return nil, report, err
 	}
-	if err := spawner.Prepare(func() error { return become(c.UID, c.GID, c.SetGroups) }); err != nil {
-		return nil, report, err
-	}
+	lap("landlock, capabilities, cgroup")
 	// One filter for the guest and all it starts: loading is dear, and the
-	// guest needs nothing that a command may not do.
-	if err := seccomp.Load(unix.SECCOMP_FILTER_FLAG_TSYNC); err != nil {
+	// guest needs nothing that a command may not do, except to bear commands
+	// into cgroups.
+	if err := seccomp.LoadExcept(spawn.ForkAddress(), unix.SECCOMP_FILTER_FLAG_TSYNC); err != nil {
 		return nil, report, err
 	}
+	lap("seccomp")
 	// Nothing inside may trace the guest or read its memory and descriptors.
 	if err := unix.Prctl(unix.PR_SET_DUMPABLE, 0, 0, 0, 0); err != nil {
 		return nil, report, fmt.Errorf("cannot protect the guest's memory: %w", err)
@@ -136,11 +148,12 @@ func enter(c Config, files map[string]*os.File) (*guest.Server, Report, error) {
 		return nil, report, err
 	}
 	server := guest.New(guest.Config{
-		Build: c.Build, Spawner: spawner, Env: c.Env, Cwd: c.Cwd, Rlimits: limits(c),
+		Build: c.Build, Spawner: spawner, Env: c.Env, Cwd: c.Cwd, UID: c.UID, GID: c.GID, Rlimits: limits(c),
 		Spool: files[SpoolFD], Commands: files[CommandsFD], OutOfMemory: files[OOMFD], Ephemeral: c.Ephemeral,
 	})
 	report.Shell = server.ShellName()
 	report.CommandCgroups = files[CommandsFD] != nil
+	lap("read back")
 	return server, report, nil
 }
 
@@ -219,6 +232,16 @@ func becomeRoot(setGroups bool) error {
 	}
 	if err := syscall.Setresuid(0, 0, 0); err != nil {
 		return fmt.Errorf("cannot take the sandbox's user id: %w", err)
+	}
+	return nil
+}
+
+// forbidUserNamespaces makes the kernel refuse any further user namespace below
+// ours, whatever system call asks for it. All other kinds of namespaces need a
+// capability that no command has.
+func forbidUserNamespaces() error {
+	if err := os.WriteFile("/proc/sys/user/max_user_namespaces", []byte("0"), 0); err != nil {
+		return fmt.Errorf("cannot forbid nested user namespaces: %w", err)
 	}
 	return nil
 }

@@ -10,6 +10,7 @@ package jail
 import (
 	"encoding/json"
 	"fmt"
+	"time"
 
 	"hermes.example/hermes/internal/wire"
 )
@@ -44,7 +45,10 @@ type Config struct {
 type Link struct{ Path, Target string }
 
 // File is a small file in the new root.
-type File struct{ Path, Content string }
+type File struct {
+	Path    string
+	Content []byte
+}
 
 // Scratch is an empty file system in memory.
 type Scratch struct {
@@ -88,8 +92,16 @@ type Report struct {
 	LandlockError   string `json:",omitempty"`
 	Shell           string
 	UIDMap, GIDMap  string
+	// Steps say where the time of the setup went.
+	Steps []Step
 	// CommandCgroups says that each command has a cgroup of its own.
 	CommandCgroups bool
+}
+
+// Step is a part of the setup and how long it took.
+type Step struct {
+	Name string
+	Took time.Duration
 }
 
 // The frames of the setup conversation, which is over before the guest serves.

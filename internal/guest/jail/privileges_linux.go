@@ -72,25 +72,6 @@ func dropBounding() error {
 	return nil
 }
 
-// become makes the calling thread the user that commands run as.
-func become(uid, gid int, setGroups bool) error {
-	if uid == 0 && gid == 0 {
-		return nil
-	}
-	if setGroups {
-		if _, _, e := unix.RawSyscall(unix.SYS_SETGROUPS, 0, 0, 0); e != 0 {
-			return fmt.Errorf("cannot clear the supplementary groups: %w", e)
-		}
-	}
-	if _, _, e := unix.RawSyscall(unix.SYS_SETRESGID, uintptr(gid), uintptr(gid), uintptr(gid)); e != 0 {
-		return fmt.Errorf("cannot become group %d: %w", gid, e)
-	}
-	if _, _, e := unix.RawSyscall(unix.SYS_SETRESUID, uintptr(uid), uintptr(uid), uintptr(uid)); e != 0 {
-		return fmt.Errorf("cannot become user %d: %w", uid, e)
-	}
-	return nil
-}
-
 // readBack fills the report with what the kernel says of the calling thread.
 func readBack(r *Report) error {
 	status, err := os.ReadFile("/proc/thread-self/status")

@@ -135,7 +135,7 @@ func furnish(c Config) error {
 		if err := os.MkdirAll(in(path.Dir(f.Path)), 0o755); err != nil {
 			return fmt.Errorf("cannot make %s: %w", f.Path, err)
 		}
-		if err := os.WriteFile(in(f.Path), []byte(f.Content), 0o644); err != nil {
+		if err := os.WriteFile(in(f.Path), f.Content, 0o644); err != nil {
 			return fmt.Errorf("cannot write %s: %w", f.Path, err)
 		}
 	}

@@ -14,7 +14,7 @@ const bashFD = 187
 // The report is made without a fork and whatever the command did to its shell:
 // builtin passes by functions, the backslash passes by aliases, no expansion
 // depends on IFS or nounset, and as part of an || list it cannot trip errexit or
-// an ERR trap. It ends up in a group that closes standard error first, which
+// an ERR trap. It stands in a group that closes standard error first, which
 // silences xtrace and a complaint about a descriptor that the user closed.
 const bashCore = `\builtin printf '\0HB1\0'
 \builtin declare -px
@@ -37,7 +37,8 @@ const bashPlain = `{ \builtin printf '\0HV1\0'
 } 2>&- >&187 || [[ 1 ]]
 `
 
-const bashReport = "{ " + bashCore + "} 2>&- >&187 || [[ 1 ]]\n"
+// bashReport reports from the middle of a trap that has closed standard error.
+const bashReport = "{ " + bashCore + "} >&187 || [[ 1 ]]\n"
 
 // bashQuiet begins the EXIT trap of a line that may trace or disable builtins.
 // With set -v bash shows the first line of a trap before it can be kept from it.
@@ -82,13 +83,14 @@ trap () {
 local __hermes_a __hermes_s __hermes_r=0
 if [[ $# -eq 0 || $1 == -p ]]; then
 if [[ ${__hermes_sub-} ]]; then builtin trap "$@"; return; fi
-if [[ $# -le 1 ]]; then builtin set -- -p EXIT 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20 21 22 23 24 25 26 27 28 29 30 31 \
-34 35 36 37 38 39 40 41 42 43 44 45 46 47 48 49 50 51 52 53 54 55 56 57 58 59 60 61 62 63 64 ERR; fi
+if [[ $# -le 1 ]]; then builtin set -- -p EXIT signals ERR; fi
 builtin shift
 for __hermes_s; do
 case $__hermes_s in
 0|[Ee][Xx][Ii][Tt]) if [[ ${__hermes_exit+x} ]]; then builtin printf 'trap -- %s EXIT\n' "${__hermes_exit@Q}"; fi ;;
 [Ee][Rr][Rr]) if [[ ${__hermes_err+x} ]]; then builtin printf 'trap -- %s ERR\n' "${__hermes_err@Q}"; fi ;;
+signals) builtin trap -p 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20 21 22 23 24 25 26 27 28 29 30 31 34 35 36 37 \
+38 39 40 41 42 43 44 45 46 47 48 49 50 51 52 53 54 55 56 57 58 59 60 61 62 63 64 2>&- ;;
 *) builtin trap -p "$__hermes_s" || __hermes_r=1 ;;
 esac
 done

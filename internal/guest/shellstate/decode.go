@@ -74,12 +74,15 @@ func decodeBash(state, dir, locals string) (State, error) {
 	if st.Functions, ok = functions(state); !ok {
 		return State{}, ErrMalformed
 	}
-	vars, rest, ok := declarations(locals)
-	if !ok || rest != "" {
-		return State{}, ErrMalformed
-	}
-	for name := range vars {
-		st.shadowed = append(st.shadowed, name)
+	for locals != "" {
+		vars, rest, ok := declarations(locals)
+		locals, _ = strings.CutPrefix(rest, "local -\n")
+		if !ok || locals != "" && locals == rest {
+			return State{}, ErrMalformed
+		}
+		for name := range vars {
+			st.shadowed = append(st.shadowed, name)
+		}
 	}
 	return st, nil
 }
@@ -140,14 +143,14 @@ func assignment(s string) (name string, value *string, rest string, ok bool) {
 // alias takes one line of an alias listing into the state and returns what follows.
 func (s *State) alias(line string) (rest string, ok bool) {
 	name, rest, ok := strings.Cut(line, "=")
-	if !ok {
+	if !ok || name == "" || strings.Contains(name, "\n") {
 		return "", false
 	}
 	value, rest, ok := word(rest)
 	if !ok {
 		return "", false
 	}
-	if name != "" && !strings.ContainsAny(name, " \t\n'\"$`\\;&|<>()/") && !strings.Contains(value, ours) {
+	if !strings.ContainsAny(name, " \t'\"$`\\;&|<>()/") && !strings.Contains(value, ours) {
 		s.Aliases[name] = value
 	}
 	return strings.CutPrefix(rest, "\n")

@@ -41,7 +41,7 @@ func TestStateSurvivesWhatACommandDoes(t *testing.T) {
 		"readonly":          "readonly A=1; export A",
 		"compat":            "BASH_COMPAT=4.2; export A=1",
 		"extdebug":          "shopt -s extdebug; export A=1",
-		"exit in function":  "export A=1; f() { local -x L=1; local INITIAL=shadow; exit 0; }; f",
+		"exit in function":  "export A=1; f() { local -x L=1; local INITIAL=shadow; local -; local -a z=(1); exit 0; }; f",
 		"background":        "export A=1; sleep 5 & ",
 		"signal":            "export A=1; trap '' TERM; kill $$",
 		"restricted":        "export A=1; set -r",
@@ -128,6 +128,12 @@ func TestNothingOfOursIsVisible(t *testing.T) {
 	if !strings.Contains(r.out, "shopt -s expand_aliases\n") || !strings.Contains(r.out, "SHLVL=1\n") {
 		t.Errorf("out:\n%s", r.out)
 	}
+}
+
+func TestDescriptorsOfTheInvocationAreClosed(t *testing.T) {
+	everyShell(t, func(t *testing.T, s *session) {
+		s.want("(: <&3) 2>/dev/null && echo prelude; (: >&4) 2>/dev/null && echo report; true", "")
+	})
 }
 
 func TestUsersBashEnvSurvivesAndIsRead(t *testing.T) {

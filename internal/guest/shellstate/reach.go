@@ -33,7 +33,12 @@ func reach(line string, st *State) reached {
 			}
 			r.words[w] = true
 			if f, ok := st.Functions[w]; ok {
-				todo = append(todo, f)
+				// The first line is the function's name, the rest what it runs.
+				_, body, found := strings.Cut(f, "\n")
+				if !found {
+					r.plain, body = false, f
+				}
+				todo = append(todo, body)
 			}
 			if a, ok := st.Aliases[w]; ok {
 				todo = append(todo, a)
@@ -49,8 +54,8 @@ func reach(line string, st *State) reached {
 	return r
 }
 
-// words calls visit for each thing in shell text that could be a command's name.
-// It knows no quoting.
+// words calls visit for each thing in shell text that could be a command's name,
+// which the name of a variable is not. It knows no quoting.
 func words(text string, visit func(string)) {
 	start := -1
 	for i := 0; i <= len(text); i++ {
@@ -60,7 +65,8 @@ func words(text string, visit func(string)) {
 			}
 			continue
 		}
-		if start >= 0 {
+		isVariable := i < len(text) && text[i] == '=' || start > 0 && strings.HasSuffix(strings.TrimSuffix(text[:start], "{"), "$")
+		if start >= 0 && !isVariable {
 			visit(text[start:i])
 		}
 		start = -1

@@ -69,6 +69,20 @@ func TestReturnAndDebugTrapsAreTheShellsOwn(t *testing.T) {
 	s.want("echo $A", "1\n")
 }
 
+func TestATrapOfASubshellDoesNotReport(t *testing.T) {
+	everyShell(t, func(t *testing.T, s *session) {
+		if r := s.run("(trap 'echo sub' EXIT; export A=2); x=$(trap 'echo sub' EXIT); kill -9 $$"); r.report != ErrNoReport || r.out != "sub\n" {
+			t.Errorf("%+v", r)
+		}
+	})
+}
+
+func TestTheVariableDEBUGIsNoTrap(t *testing.T) {
+	s := bash(t)
+	s.want("trap 'echo bye' EXIT; DEBUG=1 true; [ -z \"$DEBUG${DEBUG}\" ]; export A=1", "bye\n")
+	s.want("echo $A", "1\n")
+}
+
 func TestTrapInAFunctionOfTheSession(t *testing.T) {
 	s := bash(t)
 	s.want("tidy() { trap 'echo tidy; export T=1' EXIT; }; alias t=tidy", "")

@@ -7,10 +7,18 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// vfork clones the calling thread; see the assembly for why it is not Go.
+// vfork makes the system call clone or clone3; see the assembly for why it is
+// not Go.
 //
 //go:noescape
-func vfork(flags uintptr) (pid, errno uintptr)
+func vfork(call, a1, a2, a3 uintptr) (pid, errno uintptr)
+
+// fork is the second half of vfork and is never called.
+func fork(call, a1, a2, a3 uintptr) (pid, errno uintptr)
+
+// ForkAddress is where the kernel sees the system call of a fork come from. A
+// system call filter can make an exception for it.
+func ForkAddress() uintptr
 
 // The runtime keeps signal handlers and masks consistent across a fork through
 // these three; package syscall's own fork calls the same ones.
@@ -33,27 +41,34 @@ type plan struct {
 	dir        *byte
 	files      []filePlacement
 	rlimits    []Rlimit
-	cgroup     uintptr
-	hasCgroup  bool
+	pidfd      int32     // filled in by the kernel
+	clone      cloneArgs // with a cgroup to be born in, if any
+	intoCgroup bool
 	subreaper  bool
 	terminal   bool
+	uid, gid   uintptr
 	failedStep int
 }
+
+// cloneArgs is the kernel's struct clone_args, in its third version.
+type cloneArgs struct {
+	flags, pidfd, childTID, parentTID, exitSignal, stack, stackSize, tls, setTID, setTIDSize, cgroup uint64
+}
+
+const cloneFlags = unix.CLONE_VFORK | unix.CLONE_VM | unix.CLONE_PIDFD
 
 type filePlacement struct{ from, to uintptr }
 
 // Steps at which a child can fail, as told to the parent.
 const (
 	stepNone = iota
-	stepCgroup
 	stepSession
 	stepFiles
 	stepLimits
+	stepUser
 	stepDirectory
 	stepExec
 )
-
-var selfProcess = [1]byte{'0'}
 
 // forkExec runs p in a new process. The child shares our memory until it has
 // called execve, and the calling thread sleeps that long, so the child must not
@@ -66,7 +81,13 @@ var selfProcess = [1]byte{'0'}
 func forkExec(p *plan) (pid uintptr, errno syscall.Errno) {
 	var code uintptr
 	beforeFork()
-	pid, code = vfork(unix.CLONE_VFORK | unix.CLONE_VM | uintptr(unix.SIGCHLD))
+	if p.intoCgroup {
+		// Being born in a cgroup is cheap. Moving there afterwards is not: the
+		// kernel then waits for a grace period, ten milliseconds and more.
+		pid, code = vfork(unix.SYS_CLONE3, uintptr(unsafe.Pointer(&p.clone)), unsafe.Sizeof(p.clone), 0)
+	} else {
+		pid, code = vfork(unix.SYS_CLONE, cloneFlags|uintptr(unix.SIGCHLD), 0, uintptr(unsafe.Pointer(&p.pidfd)))
+	}
 	if code != 0 || pid != 0 {
 		afterFork()
 		return pid, syscall.Errno(code)
@@ -85,14 +106,6 @@ func forkExec(p *plan) (pid uintptr, errno syscall.Errno) {
 //go:nocheckptr
 func child(p *plan) {
 	var e syscall.Errno
-	if p.hasCgroup {
-		// First of all, so that no process of the command is ever outside.
-		if _, _, e = syscall.RawSyscall(unix.SYS_WRITE, p.cgroup, uintptr(unsafe.Pointer(&selfProcess)), 1); e != 0 {
-			p.failedStep = stepCgroup
-			fail(e)
-			return
-		}
-	}
 	if p.subreaper {
 		syscall.RawSyscall6(unix.SYS_PRCTL, unix.PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0, 0)
 	}
@@ -119,6 +132,17 @@ func child(p *plan) {
 		r := &p.rlimits[i]
 		if _, _, e = syscall.RawSyscall6(unix.SYS_PRLIMIT64, 0, r.Resource, uintptr(unsafe.Pointer(&r.Value)), 0, 0, 0); e != 0 {
 			p.failedStep = stepLimits
+			fail(e)
+			return
+		}
+	}
+	if p.uid != 0 || p.gid != 0 {
+		_, _, e = syscall.RawSyscall(unix.SYS_SETRESGID, p.gid, p.gid, p.gid)
+		if e == 0 {
+			_, _, e = syscall.RawSyscall(unix.SYS_SETRESUID, p.uid, p.uid, p.uid)
+		}
+		if e != 0 {
+			p.failedStep = stepUser
 			fail(e)
 			return
 		}

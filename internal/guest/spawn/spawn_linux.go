@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"runtime"
 	"syscall"
+	"unsafe"
 
 	"golang.org/x/sys/unix"
 )
@@ -21,8 +22,10 @@ type Command struct {
 	Files map[int]int
 	// Terminal makes descriptor 0 the controlling terminal.
 	Terminal bool
-	// Cgroup is an open cgroup.procs that the child enters, or -1.
+	// Cgroup is the directory of the cgroup v2 that the child is born in, or -1.
 	Cgroup int
+	// UID and GID are who it runs as; zero keeps the thread's.
+	UID, GID int
 	// Subreaper makes orphans of the command its children, so that its tree can
 	// be found by lineage as long as its first process lives.
 	Subreaper bool
@@ -48,8 +51,15 @@ type request struct {
 }
 
 type result struct {
-	pid int
-	err error
+	process Process
+	err     error
+}
+
+// Process is a command that was started and not yet waited for.
+type Process struct {
+	PID int
+	// PIDFD becomes readable when it ends. It is the caller's to close.
+	PIDFD int
 }
 
 // Error tells at which step a start failed.
@@ -100,7 +110,7 @@ func (s *Spawner) serve(prepare func() error, prepared chan<- error) {
 		if r.step != nil {
 			res.err = r.step()
 		} else {
-			res.pid, res.err = start(r.command)
+			res.process, res.err = start(r.command)
 		}
 		r.answer <- res
 	}
@@ -114,22 +124,22 @@ func (s *Spawner) Prepare(step func() error) error {
 	return (<-answer).err
 }
 
-// Start forks and executes c. The pid is not yet reaped when Start returns.
-func (s *Spawner) Start(c *Command) (int, error) {
+// Start forks and executes c.
+func (s *Spawner) Start(c *Command) (Process, error) {
 	answer := make(chan result, 1)
 	s.requests <- request{command: c, answer: answer}
 	r := <-answer
-	return r.pid, r.err
+	return r.process, r.err
 }
 
 // firstFree is above every descriptor number that a Command places, so that a
 // source never sits where another one has to go.
 const firstFree = 128
 
-func start(c *Command) (int, error) {
+func start(c *Command) (Process, error) {
 	p, release, err := prepare(c)
 	if err != nil {
-		return 0, err
+		return Process{}, err
 	}
 	defer release()
 
@@ -140,23 +150,28 @@ func start(c *Command) (int, error) {
 	syscall.ForkLock.Unlock()
 
 	if errno != 0 {
-		return 0, &Error{"fork", errno}
+		return Process{}, &Error{"fork", errno}
 	}
 	if failed != 0 {
 		// The child is gone; nobody else knows of it, so it is ours to reap.
+		unix.Close(int(p.pidfd))
 		var status syscall.WaitStatus
 		for {
 			if _, err := syscall.Wait4(int(pid), &status, 0, nil); err != syscall.EINTR {
 				break
 			}
 		}
-		return 0, &Error{stepName(p.failedStep), failed}
+		return Process{}, &Error{stepName(p.failedStep), failed}
 	}
-	return int(pid), nil
+	return Process{int(pid), int(p.pidfd)}, nil
 }
 
 func prepare(c *Command) (*plan, func(), error) {
-	p := &plan{cgroup: uintptr(c.Cgroup), hasCgroup: c.Cgroup >= 0, subreaper: c.Subreaper, terminal: c.Terminal, rlimits: c.Rlimits}
+	p := &plan{subreaper: c.Subreaper, terminal: c.Terminal, rlimits: c.Rlimits, uid: uintptr(c.UID), gid: uintptr(c.GID)}
+	if c.Cgroup >= 0 {
+		p.intoCgroup = true
+		p.clone = cloneArgs{flags: cloneFlags | unix.CLONE_INTO_CGROUP, pidfd: uint64(uintptr(unsafe.Pointer(&p.pidfd))), exitSignal: uint64(unix.SIGCHLD), cgroup: uint64(c.Cgroup)}
+	}
 	var moved []int
 	release := func() {
 		for _, fd := range moved {
@@ -205,14 +220,14 @@ var errNUL = errors.New("contains a NUL byte")
 
 func stepName(step int) string {
 	switch step {
-	case stepCgroup:
-		return "enter cgroup"
 	case stepSession:
 		return "new session"
 	case stepFiles:
 		return "descriptors"
 	case stepLimits:
 		return "resource limits"
+	case stepUser:
+		return "change user"
 	case stepDirectory:
 		return "chdir"
 	default:

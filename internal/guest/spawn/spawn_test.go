@@ -44,7 +44,7 @@ func TestCommandGetsItsFilesDirectoryAndEnvironment(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	pid, err := s.Start(&Command{
+	p, err := s.Start(&Command{
 		Path: "/bin/bash", Argv: []string{"bash", "-c", `pwd; echo $A; echo extra >&97; [ -e /proc/self/fd/98 ] || echo closed; [ "$(ps -o sid= $$ | tr -d ' ')" = $$ ] && echo leader`},
 		Env: []string{"A=1", "PATH=/usr/bin:/bin"}, Dir: "/usr", Cgroup: -1,
 		Files: map[int]int{0: int(r.Fd()), 1: int(w.Fd()), 2: int(w.Fd()), 97: int(w.Fd())},
@@ -54,7 +54,7 @@ func TestCommandGetsItsFilesDirectoryAndEnvironment(t *testing.T) {
 	}
 	w.Close()
 	out, _ := io.ReadAll(r)
-	if ws := wait(t, pid); ws.ExitStatus() != 0 {
+	if ws := wait(t, p.PID); ws.ExitStatus() != 0 {
 		t.Errorf("status %v, output %q", ws, out)
 	}
 	if got, want := string(out), "/usr\n1\nextra\nclosed\nleader\n"; got != want {
@@ -96,7 +96,7 @@ func TestRestrictionsOfTheThreadAreInheritedAndStayThere(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	pid, err := s.Start(&Command{Path: "/bin/grep", Argv: []string{"grep", "NoNewPrivs", "/proc/self/status"}, Cgroup: -1,
+	p, err := s.Start(&Command{Path: "/bin/grep", Argv: []string{"grep", "NoNewPrivs", "/proc/self/status"}, Cgroup: -1,
 		Files:   map[int]int{1: int(w.Fd())},
 		Rlimits: []Rlimit{{unix.RLIMIT_CORE, unix.Rlimit{}}}})
 	if err != nil {
@@ -104,7 +104,7 @@ func TestRestrictionsOfTheThreadAreInheritedAndStayThere(t *testing.T) {
 	}
 	w.Close()
 	out, _ := io.ReadAll(r)
-	wait(t, pid)
+	wait(t, p.PID)
 	if !strings.HasSuffix(strings.TrimSpace(string(out)), "1") {
 		t.Errorf("child: %q", out)
 	}
@@ -122,12 +122,12 @@ func TestManyStartsAtOnce(t *testing.T) {
 		go func() {
 			defer wg.Done()
 			garbage := make([]byte, 1<<16) // keep the collector and the stacks moving
-			pid, err := s.Start(&Command{Path: "/bin/true", Argv: []string{"true"}, Env: []string{"X=" + string(make([]byte, 0))}, Cgroup: -1, Subreaper: true})
+			p, err := s.Start(&Command{Path: "/bin/true", Argv: []string{"true"}, Env: []string{"X=" + string(make([]byte, 0))}, Cgroup: -1, Subreaper: true})
 			if err != nil {
 				t.Error(err)
 				return
 			}
-			if ws := wait(t, pid); ws.ExitStatus() != 0 {
+			if ws := wait(t, p.PID); ws.ExitStatus() != 0 {
 				t.Error(ws)
 			}
 			_ = garbage
@@ -142,11 +142,12 @@ func BenchmarkStart(b *testing.B) {
 		b.Fatal(err)
 	}
 	for b.Loop() {
-		pid, err := s.Start(&Command{Path: "/bin/bash", Argv: []string{"bash", "-c", "true"}, Env: []string{"PATH=/bin"}, Cgroup: -1})
+		p, err := s.Start(&Command{Path: "/bin/bash", Argv: []string{"bash", "-c", "true"}, Env: []string{"PATH=/bin"}, Cgroup: -1})
 		if err != nil {
 			b.Fatal(err)
 		}
 		var ws syscall.WaitStatus
-		syscall.Wait4(pid, &ws, 0, nil)
+		syscall.Wait4(p.PID, &ws, 0, nil)
+		unix.Close(p.PIDFD)
 	}
 }

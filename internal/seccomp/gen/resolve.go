@@ -63,8 +63,8 @@ func resolve(profile *moby.Seccomp, t target) (*policy, error) {
 	p := &policy{answers: map[uint32]answer{}}
 	seen := map[string]bool{}
 	for _, rule := range profile.Syscalls {
-		if rule.Name != "" {
-			return nil, fmt.Errorf("rule for %s uses the deprecated name field", rule.Name)
+		if len(rule.Names) == 0 {
+			return nil, fmt.Errorf("a rule has no names")
 		}
 		if !forArch(rule, t.goarch) {
 			continue

@@ -53,14 +53,29 @@ type creation struct {
 func (e *Engine) create(ctx context.Context, id sandbox.Identity, spec sandbox.Spec) (sandbox.Info, error) {
 	c := &creation{engine: e, id: id, spec: spec, dir: e.options.dir(id)}
 	defer c.undo()
-	for _, step := range []func(context.Context) error{
-		c.planIDs, c.makeDirs, c.listen, c.makeGroup, c.startGuest, c.mapIDs, c.configure, c.recordState, c.handOver,
+	for _, step := range []struct {
+		name string
+		do   func(context.Context) error
+	}{
+		{"plan ids", c.planIDs},
+		{"make directories", c.makeDirs},
+		{"make socket", c.listen},
+		{"make cgroups", c.makeGroup},
+		{"start guest", c.startGuest},
+		{"map ids", c.mapIDs},
+		{"set up inside", c.configure},
+		{"record state", c.recordState},
+		{"hand over", c.handOver},
 	} {
 		if err := ctx.Err(); err != nil {
 			return sandbox.Info{}, errorf(id, "%w", err)
 		}
-		if err := step(ctx); err != nil {
+		began := time.Now()
+		if err := step.do(ctx); err != nil {
 			return sandbox.Info{}, errorf(id, "%w", err)
+		}
+		if e.options.Trace != nil {
+			e.options.Trace(step.name, time.Since(began))
 		}
 	}
 	return c.state.info(), nil
@@ -133,7 +148,7 @@ func (c *creation) listen(context.Context) error {
 	if err != nil {
 		return err
 	}
-	if err := atomicfile.Write(filepath.Join(run, ownerName), owner, 0o600); err != nil {
+	if err := atomicfile.Replace(filepath.Join(run, ownerName), owner, 0o600); err != nil {
 		return err
 	}
 	dir, err := os.Open(run)
@@ -160,7 +175,7 @@ func (c *creation) makeGroup(context.Context) (err error) {
 // and would be lost otherwise.
 var setupCapabilities = []uintptr{
 	unix.CAP_CHOWN, unix.CAP_DAC_OVERRIDE, unix.CAP_FOWNER, unix.CAP_KILL, unix.CAP_SETGID, unix.CAP_SETUID,
-	unix.CAP_SETPCAP, unix.CAP_NET_ADMIN, unix.CAP_SYS_ADMIN,
+	unix.CAP_SETPCAP, unix.CAP_NET_ADMIN, unix.CAP_SYS_ADMIN, unix.CAP_SYS_RESOURCE,
 }
 
 func (c *creation) startGuest(context.Context) error {
@@ -229,6 +244,11 @@ func (c *creation) configure(context.Context) error {
 	report, err := c.outer.Configure(c.config, c.files)
 	if err != nil {
 		return err
+	}
+	if trace := c.engine.options.Trace; trace != nil {
+		for _, step := range report.Steps {
+			trace("inside: "+step.Name, step.Took)
+		}
 	}
 	c.state.Posture = c.posture(report)
 	return c.state.Posture.Check(c.spec.Require)

@@ -45,7 +45,7 @@ func (e *Engine) Name() string { return "native" }
 
 // Capabilities tells what native sandboxes can have.
 func (e *Engine) Capabilities() sandbox.Capabilities {
-	return sandbox.Capabilities{Isolated: true, GuestBuild: e.build, Networks: []sandbox.Network{sandbox.NetworkNone, sandbox.NetworkHost}}
+	return sandbox.Capabilities{Direct: true, Isolated: true, GuestBuild: e.build, Networks: []sandbox.Network{sandbox.NetworkNone, sandbox.NetworkHost}}
 }
 
 // Create makes the sandbox of an identity that has none.
@@ -158,6 +158,14 @@ func (e *Engine) Remove(ctx context.Context, id sandbox.Identity, files bool) er
 		return err
 	}
 	dir := e.options.dir(id)
+	if files && st == nil {
+		// Removed earlier: its files still have the ids that it would have now.
+		ids, err := e.planIDs(id)
+		if err != nil {
+			return err
+		}
+		st = &state{IDs: ids}
+	}
 	if files || st != nil && st.Spec.Ephemeral {
 		return e.removeTree(ctx, st, dir)
 	}
@@ -191,12 +199,8 @@ func (e *Engine) Sweep(ctx context.Context, home string) (int, error) {
 	}
 	removed := 0
 	for _, entry := range entries {
-		owner, err := os.ReadFile(filepath.Join(e.run, entry.Name(), ownerName))
-		if err != nil {
-			continue
-		}
-		var id sandbox.Identity
-		if json.Unmarshal(owner, &id) != nil || id.Home != home || id.Key() != entry.Name() {
+		id, err := e.ownerOf(entry.Name())
+		if err != nil || id.Home != home {
 			continue
 		}
 		done, err := e.sweepOne(ctx, id)
@@ -237,6 +241,19 @@ func (e *Engine) sweepOne(ctx context.Context, id sandbox.Identity) (bool, error
 // ownerName is a file in a run directory that says whose it is.
 const ownerName = "identity.json"
 
+// ownerOf says whose the run directory of that name is.
+func (e *Engine) ownerOf(name string) (sandbox.Identity, error) {
+	var id sandbox.Identity
+	data, err := os.ReadFile(filepath.Join(e.run, name, ownerName))
+	if err == nil {
+		err = json.Unmarshal(data, &id)
+	}
+	if err == nil && id.Key() != name {
+		err = fmt.Errorf("the run directory %s is not what it says", name)
+	}
+	return id, err
+}
+
 // removeTree removes a sandbox's files. Those of other ids of the sandbox belong
 // to subordinate ids of the caller, which only a process that has them may touch.
 func (e *Engine) removeTree(ctx context.Context, st *state, dir string) error {
@@ -256,6 +273,11 @@ var keptDirs = []string{"home", "workspace"}
 func (e *Engine) load(id sandbox.Identity) (*state, error) {
 	st, err := readState(filepath.Join(e.options.dir(id), stateName))
 	if err != nil {
+		if _, running := os.Stat(e.runDir(id)); errors.Is(running, fs.ErrNotExist) {
+			// Whatever the file held was about a run that is over: the run
+			// directory is made before a guest and removed after it.
+			return nil, fs.ErrNotExist
+		}
 		return nil, err
 	}
 	if st.Identity != id {

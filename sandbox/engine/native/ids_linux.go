@@ -9,8 +9,10 @@ import (
 	"os"
 	"os/exec"
 	"os/user"
+	"path/filepath"
 	"strconv"
 	"strings"
+	"syscall"
 
 	"hermes.example/hermes/sandbox"
 )
@@ -53,6 +55,9 @@ func (e *Engine) planIDs(id sandbox.Identity) (idMap, error) {
 		return st.IDs, nil
 	}
 	if os.Geteuid() == 0 {
+		if base, ok := e.rangeOfFiles(id); ok {
+			return rangeAt(base), nil
+		}
 		return e.planRange(id)
 	}
 	uid, gid := os.Getuid(), os.Getgid()
@@ -92,11 +97,26 @@ func (e *Engine) planRange(id sandbox.Identity) (idMap, error) {
 	for i := range slotCount {
 		base := (firstSlot + (int(h.Sum32())+i)%slotCount) * idsPerSandbox
 		if !taken[base] {
-			r := []idRange{{0, base, idsPerSandbox}}
-			return idMap{Mode: idsRange, UIDs: r, GIDs: r, UID: base, GID: base}, nil
+			return rangeAt(base), nil
 		}
 	}
 	return idMap{}, errors.New("all id ranges are taken")
+}
+
+func rangeAt(base int) idMap {
+	r := []idRange{{0, base, idsPerSandbox}}
+	return idMap{Mode: idsRange, UIDs: r, GIDs: r, UID: base, GID: base}
+}
+
+// rangeOfFiles reads the range that a sandbox had before off the owner of the
+// files that it kept.
+func (e *Engine) rangeOfFiles(id sandbox.Identity) (base int, ok bool) {
+	info, err := os.Lstat(filepath.Join(e.options.dir(id), keptDirs[0]))
+	if err != nil {
+		return 0, false
+	}
+	slot := int(info.Sys().(*syscall.Stat_t).Uid) / idsPerSandbox
+	return slot * idsPerSandbox, slot >= firstSlot && slot < firstSlot+slotCount
 }
 
 // subordinate reads the caller's first range in a file like /etc/subuid.

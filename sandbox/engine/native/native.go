@@ -12,6 +12,7 @@ import (
 	"fmt"
 	"path/filepath"
 	"strings"
+	"time"
 
 	"hermes.example/hermes/sandbox"
 )
@@ -21,6 +22,8 @@ type Options struct {
 	// Root is where sandboxes keep their files; empty means "sandboxes" in
 	// the home of each identity.
 	Root string
+	// Trace is told how long each step of a creation took; may be nil.
+	Trace func(step string, took time.Duration)
 }
 
 // dir is where an identity's sandbox keeps what must survive a reboot.

@@ -81,11 +81,27 @@ func (c *creation) describe() jail.Config {
 		switch {
 		case err == nil && strings.HasPrefix(path.Join("/etc", target), "/usr/") || err == nil && strings.HasPrefix(target, "/usr/"):
 			config.Links = append(config.Links, jail.Link{Path: p, Target: target})
-		case err == nil && exists(p) || err != nil && exists(p):
-			config.Binds = append(config.Binds, jail.Bind{Source: p, Target: p})
+		default:
+			addPublic(&config, p)
 		}
 	}
 	return config
+}
+
+// addPublic shows a file or directory of /etc. A small file is copied, because a
+// mount costs more than its content.
+func addPublic(config *jail.Config, p string) {
+	info, err := os.Stat(p)
+	if err != nil {
+		return
+	}
+	if info.Mode().IsRegular() && info.Size() < 64<<10 {
+		if content, err := os.ReadFile(p); err == nil {
+			config.Files = append(config.Files, jail.File{Path: p, Content: content})
+		}
+		return
+	}
+	config.Binds = append(config.Binds, jail.Bind{Source: p, Target: p})
 }
 
 func exists(p string) bool {
@@ -210,21 +226,22 @@ func etcFiles(id sandbox.Identity, uid, gid int, network sandbox.Network) []jail
 		group += fmt.Sprintf("user:x:%d:\n", gid)
 	}
 	name := hostname(id)
-	files := []jail.File{
-		{Path: "/etc/passwd", Content: passwd},
-		{Path: "/etc/group", Content: group},
-		{Path: "/etc/hostname", Content: name + "\n"},
-		{Path: "/etc/hosts", Content: "127.0.0.1 localhost " + name + "\n::1 localhost ip6-localhost ip6-loopback\n"},
-		{Path: "/etc/nsswitch.conf", Content: "passwd: files\ngroup: files\nshadow: files\nhosts: files dns\nservices: files\nprotocols: files\n"},
-	}
+	hosts := "127.0.0.1 localhost " + name + "\n::1 localhost ip6-localhost ip6-loopback\n"
 	resolv := "# this sandbox has no network\n"
 	if network == sandbox.NetworkHost {
 		if data, err := os.ReadFile("/etc/resolv.conf"); err == nil {
 			resolv = string(data)
 		}
 		if data, err := os.ReadFile("/etc/hosts"); err == nil {
-			files[3].Content = string(data) + "127.0.0.1 " + name + "\n"
+			hosts = string(data) + "127.0.0.1 " + name + "\n"
 		}
 	}
-	return append(files, jail.File{Path: "/etc/resolv.conf", Content: resolv})
+	var files []jail.File
+	for path, content := range map[string]string{
+		"/etc/passwd": passwd, "/etc/group": group, "/etc/hostname": name + "\n", "/etc/hosts": hosts, "/etc/resolv.conf": resolv,
+		"/etc/nsswitch.conf": "passwd: files\ngroup: files\nshadow: files\nhosts: files dns\nservices: files\nprotocols: files\n",
+	} {
+		files = append(files, jail.File{Path: path, Content: []byte(content)})
+	}
+	return files
 }

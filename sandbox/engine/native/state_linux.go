@@ -56,12 +56,15 @@ func readState(path string) (*state, error) {
 	return s, nil
 }
 
+// write replaces the state for all processes at once. It does not wait for the
+// disk: what it says is about a process that no crash of the machine survives,
+// and who owns the files can be read off the files.
 func (s *state) write(dir string) error {
 	data, err := json.MarshalIndent(s, "", "  ")
 	if err != nil {
 		return err
 	}
-	return atomicfile.Write(filepath.Join(dir, stateName), data, 0o600)
+	return atomicfile.Replace(filepath.Join(dir, stateName), data, 0o600)
 }
 
 // describe fills in which process the guest is.

@@ -1,0 +1,56 @@
+package sandbox
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"hermes.example/hermes/internal/wire"
+)
+
+// Keeper is an engine whose removed sandboxes leave their files behind until
+// somebody removes those, too.
+type Keeper interface {
+	// Keeps says whether anything is left of an identity's sandbox.
+	Keeps(ctx context.Context, id Identity) (bool, error)
+	// Purge removes what is left of all sandboxes of a home that no longer
+	// exist, and returns of how many.
+	Purge(ctx context.Context, home string) (int, error)
+}
+
+// Keeps says whether there are files of a sandbox, be it still there or removed.
+func (m *Manager) Keeps(ctx context.Context, id Identity) (bool, error) {
+	if k, ok := m.engine.(Keeper); ok {
+		return k.Keeps(ctx, id.Normal())
+	}
+	return false, nil
+}
+
+// purge removes the last traces of a home's sandboxes.
+func (m *Manager) purge(ctx context.Context, home string) (int, error) {
+	if k, ok := m.engine.(Keeper); ok {
+		return k.Purge(ctx, home)
+	}
+	return 0, nil
+}
+
+// answerBound is how long a guest may take to answer one who only looks.
+const answerBound = 5 * time.Second
+
+// SessionOf asks a sandbox for the state of a session without holding a lease.
+func (m *Manager) SessionOf(ctx context.Context, id Identity, name string) (SessionState, error) {
+	ctx, cancel := context.WithTimeout(ctx, answerBound)
+	defer cancel()
+	conn, err := dial(ctx, m.engine, id.Normal(), true)
+	if err != nil {
+		return SessionState{}, err
+	}
+	defer conn.close()
+	frame, err := conn.ask(wire.TypeSession, wire.Session{Name: name})
+	if err != nil {
+		return SessionState{}, fmt.Errorf("cannot read the session %q: %w", name, err)
+	}
+	var w wire.Session
+	err = frame.Decode(&w)
+	return SessionState{Cwd: w.Cwd, Variables: w.Variables, Functions: w.Functions, Aliases: w.Aliases}, err
+}
