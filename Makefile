@@ -49,7 +49,8 @@ guest: certificates
 	@set -e; for arch in $(GUEST_ARCHES); do \
 		name=hermes-guest-linux-$$arch; to=internal/guestbin/bin/$$name; \
 		GOOS=linux GOARCH=$$arch $(GO) build $(BUILDFLAGS) -ldflags "-s -w" -o .cache/guest/$$name ./cmd/hermes-guest; \
-		cmp -s .cache/guest/$$name $$to || { cp .cache/guest/$$name $$to.$$$$ && mv -f $$to.$$$$ $$to; }; \
+		cmp -s .cache/guest/$$name $$to && [ -s $$to.sha256 ] || { cp .cache/guest/$$name $$to.$$$$ && mv -f $$to.$$$$ $$to \
+			&& sh scripts/sha256.sh <$$to >$$to.sha256; }; \
 	done
 
 install: build ## install bin/hermes into $(DESTDIR)$(PREFIX)/bin

@@ -285,3 +285,15 @@ func (e *Engine) load(id sandbox.Identity) (*state, error) {
 	}
 	return st, nil
 }
+
+// GuestPID is the process id of a running sandbox's guest, for measuring it.
+func (e *Engine) GuestPID(id sandbox.Identity) (int, error) {
+	st, err := e.load(id.Normal())
+	if err != nil {
+		return 0, err
+	}
+	if !st.alive() {
+		return 0, sandbox.ErrGone
+	}
+	return st.PID, nil
+}

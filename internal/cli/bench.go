@@ -1,0 +1,63 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+
+	"github.com/spf13/cobra"
+
+	"hermes.example/hermes/internal/bench"
+)
+
+type benchOptions struct {
+	json   bool
+	quick  bool
+	rounds int
+}
+
+func newBench(a *app) *cobra.Command {
+	var o benchOptions
+	cmd := &cobra.Command{
+		Use:                   "bench [--quick] [--rounds N] [--json]",
+		DisableFlagsInUseLine: true,
+		Short:                 "Measure Hermes beside the host's own fork+exec and bwrap",
+		Long: "Everything is measured in this one run, interleaved, as medians and ratios, together with where the\n" +
+			"time of a cold start goes. It makes sandboxes in a temporary home and removes them again.",
+		Example: "hermes bench\nhermes bench --quick --rounds 30\nhermes bench --json > bench.json",
+		Args:    noArguments,
+		RunE:    func(cmd *cobra.Command, _ []string) error { return runBench(cmd.Context(), a, o) },
+	}
+	cmd.Flags().BoolVar(&o.json, "json", false, "print one JSON object")
+	cmd.Flags().BoolVar(&o.quick, "quick", false, "leave out the minute of waiting before memory is measured again")
+	cmd.Flags().IntVar(&o.rounds, "rounds", 100, "how often each thing is measured")
+	return cmd
+}
+
+func runBench(ctx context.Context, a *app, o benchOptions) error {
+	if o.rounds < 1 {
+		return usagef("--rounds %d is not a positive number", o.rounds)
+	}
+	hermes, err := os.Executable()
+	if err != nil {
+		return cannot("find this program", err)
+	}
+	report, err := bench.Run(ctx, bench.Options{Rounds: o.rounds, Quick: o.quick, Hermes: hermes,
+		Progress: func(what string) { fmt.Fprintln(a.stderr, "measuring "+what) }})
+	if err != nil {
+		return err
+	}
+	if o.json {
+		err = writeJSON(a.stdout, report)
+	} else {
+		err = report.Print(a.stdout)
+	}
+	if err != nil {
+		return cannot("write the report", err)
+	}
+	if !report.Met() {
+		return errors.New("cannot keep every budget on this machine; the rows say which")
+	}
+	return nil
+}
