@@ -81,4 +81,6 @@ var (
 	ErrExists = errors.New("the sandbox exists already")
 	// ErrGone means that a sandbox ended while it was used.
 	ErrGone = errors.New("the sandbox has ended")
+	// ErrClosed means that a hold on a sandbox was given up.
+	ErrClosed = errors.New("this hold on the sandbox is closed")
 )

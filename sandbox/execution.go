@@ -66,6 +66,9 @@ func (x *execution) run(ctx context.Context) (Result, error) {
 		}
 		// The line broke. The command may go on: find it by its id.
 		conn, dialErr := x.box.reconnect(given)
+		if errors.Is(dialErr, ErrClosed) {
+			return Result{ID: x.request.ID}, ErrClosed
+		}
 		if dialErr != nil {
 			return x.lost("the sandbox ended while the command ran", recreated), nil
 		}

@@ -18,10 +18,13 @@ type Sandbox struct {
 	manager  *Manager
 	identity Identity
 	spec     Spec
-	owner    bool // we ensured it, so if it is ephemeral we remove it
+	// owner says that we ensured it: we know its whole spec, so we can make it
+	// anew, and we remove it if it is ephemeral.
+	owner bool
 
-	mu   sync.Mutex
-	conn *connection
+	mu     sync.Mutex
+	conn   *connection
+	closed bool
 }
 
 // Identity says whose sandbox this is.
@@ -112,10 +115,12 @@ func publicStatus(st wire.Status) Status {
 }
 
 // Close gives the hold up. The sandbox goes on, unless it is ephemeral and this
-// was the last one.
+// was the last one. Commands that are waited for return ErrClosed: detached ones
+// go on and can be followed again by their id, the others are ended.
 func (s *Sandbox) Close() error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	s.closed = true
 	if s.conn == nil {
 		return nil
 	}
@@ -131,10 +136,13 @@ func (s *Sandbox) current() *connection {
 }
 
 // connected returns a live connection. A sandbox that has ended meanwhile is
-// made anew, if it is one that persists; recreated says so.
+// made anew, if it is one that persists and we know its spec; recreated says so.
 func (s *Sandbox) connected(ctx context.Context) (conn *connection, recreated bool, err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	if s.closed {
+		return nil, false, ErrClosed
+	}
 	if s.conn.alive() {
 		return s.conn, false, nil
 	}
@@ -142,7 +150,7 @@ func (s *Sandbox) connected(ctx context.Context) (conn *connection, recreated bo
 		return s.conn, false, nil
 	}
 	s.conn = nil
-	if !errors.Is(err, ErrGone) && !errors.Is(err, ErrNotFound) || s.spec.Ephemeral {
+	if !errors.Is(err, ErrGone) && !errors.Is(err, ErrNotFound) || s.spec.Ephemeral || !s.owner {
 		return nil, false, err
 	}
 	if s.conn, err = s.manager.open(ctx, s.identity, s.spec); err != nil {
@@ -156,6 +164,9 @@ func (s *Sandbox) connected(ctx context.Context) (conn *connection, recreated bo
 func (s *Sandbox) reconnect(ctx context.Context) (*connection, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	if s.closed {
+		return nil, ErrClosed
+	}
 	if s.conn.alive() {
 		return s.conn, nil
 	}

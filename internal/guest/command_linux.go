@@ -47,6 +47,7 @@ type command struct {
 	fallback       string
 	state          *stateTransfer
 	oomBefore      int64
+	lookupsBefore  int64
 	memory, disk   int64 // output kept after the end
 
 	ready   chan struct{}    // closed when it was launched, or could not be
@@ -143,37 +144,41 @@ func (c *command) start(s *Server, sc *spawn.Command) (<-chan syscall.WaitStatus
 		sc.Files[number] = int(f.Fd())
 	}
 	sc.Terminal = c.request.TTY != nil
-	sc.Rlimits = s.config.Rlimits
-	sc.Cgroup = -1
-	entry := execVariable + "=" + c.id
-	sc.Env = append(sc.Env, entry)
-	sc.UID, sc.GID = s.config.UID, s.config.GID
-	if s.config.Commands != nil {
-		t, err := newCgroupTree(s.config.Commands, s.cgroupName())
-		if err != nil {
-			return nil, err
-		}
-		c.tree, sc.Cgroup = t, int(t.dir.Fd())
-	} else {
-		sc.Subreaper = true
-	}
-	c.oomBefore = readOOM(s.config.OutOfMemory)
-	pid, exited, err := s.reaper.start(sc)
-	if err != nil {
-		if c.tree != nil {
-			c.tree.close()
-		}
-		return nil, err
-	}
-	c.pid = pid
-	if c.tree == nil {
-		c.tree = newLineageTree(pid, entry, func(p process) bool { return s.ownedByAnother(c, p) })
-	}
-	return exited, nil
+	c.oomBefore, c.lookupsBefore = readOOM(s.config.OutOfMemory), s.names.lookups()
+	var exited <-chan syscall.WaitStatus
+	c.pid, exited, c.tree, err = s.startTree(sc, c.id, func(p process) bool { return s.ownedByAnother(c, p) })
+	return exited, err
 }
 
 // execVariable marks every process of a command that keeps its environment.
 const execVariable = "HERMES_EXEC_ID"
+
+// startTree starts a process as the first of a tree that can be ended as a whole.
+// Foreign says which of the guest's children belong to other trees.
+func (s *Server) startTree(sc *spawn.Command, id string, foreign func(process) bool) (int, <-chan syscall.WaitStatus, tree, error) {
+	entry := execVariable + "=" + id
+	sc.Env = append(sc.Env, entry)
+	sc.UID, sc.GID, sc.Rlimits = s.config.UID, s.config.GID, s.config.Rlimits
+	if s.config.Commands == nil {
+		sc.Cgroup, sc.Subreaper = -1, true
+		pid, exited, err := s.reaper.start(sc)
+		if err != nil {
+			return 0, nil, nil, err
+		}
+		return pid, exited, newLineageTree(pid, entry, foreign), nil
+	}
+	t, err := newCgroupTree(s.config.Commands, s.cgroupName())
+	if err != nil {
+		return 0, nil, nil, err
+	}
+	sc.Cgroup = int(t.dir.Fd())
+	pid, exited, err := s.reaper.start(sc)
+	if err != nil {
+		t.close()
+		return 0, nil, nil, err
+	}
+	return pid, exited, t, nil
+}
 
 // open makes the child's standard descriptors and starts the pumps on ours.
 func (c *command) open(theirs *[]*os.File) (map[int]*os.File, error) {
@@ -277,6 +282,9 @@ func (c *command) judge(s *Server, exit *wire.Exit, status syscall.WaitStatus) {
 		exit.Code = status.ExitStatus()
 		if status.Signaled() {
 			exit.Reason, exit.Signal, exit.Code = wire.ReasonSignal, int(status.Signal()), 128+int(status.Signal())
+		}
+		if exit.Code != 0 && s.names.lookups() > c.lookupsBefore {
+			c.note(noNetworkHint)
 		}
 		if exit.Code == 128+int(syscall.SIGKILL) && readOOM(s.config.OutOfMemory) > c.oomBefore {
 			exit.Reason = wire.ReasonOutOfMemory

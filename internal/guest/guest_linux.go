@@ -36,6 +36,8 @@ type Config struct {
 	Commands *os.File
 	// OutOfMemory is the file that counts the kernel's kills, or nil.
 	OutOfMemory *os.File
+	// Lookups is where name lookups arrive that nobody can answer, or nil.
+	Lookups *net.UDPConn
 	// Ephemeral ends the sandbox when its last user is gone.
 	Ephemeral bool
 }
@@ -46,6 +48,7 @@ type Server struct {
 	reaper  *reaper
 	shell   shell
 	journal *journal
+	names   *resolver // nil where names can be resolved
 
 	mu          sync.Mutex
 	commands    map[string]*command
@@ -67,7 +70,10 @@ type Server struct {
 }
 
 // trimAfter is how long the guest is idle before it gives memory back.
-const trimAfter = 20 * time.Second
+const (
+	trimAfter = 20 * time.Second
+	trimFirst = 200 * time.Millisecond
+)
 
 // New prepares a server; Serve runs it.
 func New(c Config) *Server {
@@ -82,7 +88,11 @@ func New(c Config) *Server {
 		lastUse:  bootTime(),
 		ended:    make(chan struct{}),
 	}
-	s.trim = time.AfterFunc(trimAfter, debug.FreeOSMemory)
+	if c.Lookups != nil {
+		s.names = newResolver(c.Lookups)
+	}
+	// The setup leaves some garbage behind; the first trim is for that.
+	s.trim = time.AfterFunc(trimFirst, debug.FreeOSMemory)
 	return s
 }
 
@@ -92,6 +102,9 @@ func (s *Server) ShellName() string { return s.shell.path }
 // Serve answers callers until the sandbox retires.
 func (s *Server) Serve(l net.Listener) error {
 	go s.reaper.run()
+	if s.names != nil {
+		go s.names.run()
+	}
 	go func() {
 		<-s.ended
 		l.Close()

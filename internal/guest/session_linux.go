@@ -134,17 +134,17 @@ func (sess *session) probe(s *Server, start shellstate.State, login bool) (probe
 	}
 	defer null.Close()
 	sc.Files[0], sc.Files[1], sc.Files[2] = int(null.Fd()), int(null.Fd()), int(null.Fd())
-	sc.Dir, sc.Cgroup, sc.Subreaper, sc.Rlimits = nearestDirectory(start.Cwd), -1, true, s.config.Rlimits
-	sc.UID, sc.GID = s.config.UID, s.config.GID
-	pid, exited, err := s.reaper.start(sc)
+	sc.Dir = nearestDirectory(start.Cwd)
+	_, exited, tree, err := s.startTree(sc, "session", func(p process) bool { return s.reaper.isMain(p.pid) })
 	if err != nil {
 		return probed{}, err
 	}
+	defer tree.close()
 	var status syscall.WaitStatus
 	select {
 	case status = <-exited:
 	case <-time.After(initTimeout):
-		endTree(newLineageTree(pid, "", func(p process) bool { return s.reaper.isMain(p.pid) && p.pid != pid }), 0)
+		endTree(tree, 0)
 		return probed{}, fmt.Errorf("it did not end within %s", initTimeout)
 	}
 	if status != 0 {

@@ -104,6 +104,13 @@ func enter(c Config, files map[string]*os.File) (*guest.Server, Report, error) {
 			return nil, report, err
 		}
 	}
+	var lookups *net.UDPConn
+	if c.Loopback {
+		var err error
+		if lookups, err = guest.ListenForLookups(); err != nil {
+			return nil, report, fmt.Errorf("cannot listen for name lookups: %w", err)
+		}
+	}
 	lap("ids, host name, loopback")
 	if err := forbidUserNamespaces(); err != nil {
 		return nil, report, err
@@ -149,7 +156,7 @@ func enter(c Config, files map[string]*os.File) (*guest.Server, Report, error) {
 	}
 	server := guest.New(guest.Config{
 		Build: c.Build, Spawner: spawner, Env: c.Env, Cwd: c.Cwd, UID: c.UID, GID: c.GID, Rlimits: limits(c),
-		Spool: files[SpoolFD], Commands: files[CommandsFD], OutOfMemory: files[OOMFD], Ephemeral: c.Ephemeral,
+		Spool: files[SpoolFD], Commands: files[CommandsFD], OutOfMemory: files[OOMFD], Lookups: lookups, Ephemeral: c.Ephemeral,
 	})
 	report.Shell = server.ShellName()
 	report.CommandCgroups = files[CommandsFD] != nil

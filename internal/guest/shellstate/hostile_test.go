@@ -1,11 +1,8 @@
 package shellstate
 
 import (
-	"bytes"
 	"os"
-	"os/exec"
 	"path/filepath"
-	"slices"
 	"strings"
 	"syscall"
 	"testing"
@@ -81,33 +78,6 @@ func TestPosixStateSurvivesWhatACommandDoes(t *testing.T) {
 			})
 		})
 	}
-}
-
-func TestTracingShowsNothingOfOurs(t *testing.T) {
-	everyShell(t, func(t *testing.T, s *session) {
-		for _, line := range []string{
-			"set -x; export A=1",
-			"set -x; export A=1; exit 3",
-			"set -x; f() { exit 3; }; f",
-			"set -x; trap 'echo bye' EXIT; trap - EXIT; trap 'echo bye' EXIT; exit 3",
-			"set -ex; trap 'echo bye' EXIT; false",
-			"set -x; export A=1; echo \"exec $(exec echo x)\"; exec env >/dev/null",
-		} {
-			inv := s.invoke("", Options{})
-			plain := exec.Command(s.argv0[0], append(s.argv0[1:], "-c", line)...)
-			plain.Env = slices.DeleteFunc(inv.Env, func(e string) bool { return strings.HasPrefix(e, "BASH_ENV=") })
-			var want bytes.Buffer
-			plain.Stderr = &want
-			plain.Run()
-			r := s.run(line)
-			if s.shell == Posix {
-				r.err = strings.ReplaceAll(r.err, "__hermes_trap", "trap")
-			}
-			if r.err != want.String() {
-				t.Errorf("%s\nstderr: %s\nwant: %s", line, r.err, want.String())
-			}
-		}
-	})
 }
 
 func TestVerboseShowsOneLine(t *testing.T) {

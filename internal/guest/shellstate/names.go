@@ -32,7 +32,7 @@ func isVolatile(name string) bool {
 func isPerCommand(name string) bool {
 	switch name {
 	case "HERMES_UI_SESSION_ID", "HERMES_CRON_SESSION", "HERMES_DELEGATED_CHILD_CONTEXT",
-		"HERMES_KERNEL_DIR", "AI_AGENT", "HERMES_AGENT":
+		"HERMES_KERNEL_DIR", "HERMES_EXEC_ID", "AI_AGENT", "HERMES_AGENT":
 		return true
 	}
 	for _, p := range [...]string{"HERMES_SESSION_", "HERMES_CRON_AUTO_DELIVER_", "HERMES_BROWSER_CONTROL_", "HERMES_RPC_"} {

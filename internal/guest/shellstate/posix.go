@@ -17,11 +17,8 @@ const posixCore = `\command printf '\0HP1\0'
 \command printf '\0END\0'
 `
 
+// posixReport is the EXIT trap, and what runs before one of the user's.
 const posixReport = "{ " + posixCore + "} 2>&- >&8 || \\:\n"
-
-// posixExit silences xtrace by itself: dash traces to the standard error that the
-// shell had before a group's redirections.
-const posixExit = "{ \\set +xv; } 2>&- || \\:\n" + posixReport
 
 const posixBefore = "{ __hermes_status=$?\n" + posixReport + `__hermes_return "$__hermes_status" && \:; } 2>&-
 `
@@ -66,7 +63,7 @@ return "$__hermes_r"
 }
 __hermes_set () {
 if [ -n "${__hermes_exit+x}" ]; then \trap -- ` + quote(posixBefore) + `"$__hermes_exit
-"` + quote(posixExit) + ` EXIT; else \trap -- ` + quote(posixExit) + ` EXIT; fi
+"` + quote(posixReport) + ` EXIT; else \trap -- ` + quote(posixReport) + ` EXIT; fi
 }
 `
 }
@@ -94,6 +91,6 @@ func posixPrelude(start *State, late []string, line string, opts Options) ([]byt
 	if chain {
 		s.line(`\alias trap=__hermes_trap`)
 	}
-	s.line(`\trap -- `, quote(posixExit), " EXIT")
+	s.line(`\trap -- `, quote(posixReport), " EXIT")
 	return []byte(s.String()), line
 }

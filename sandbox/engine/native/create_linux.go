@@ -58,11 +58,13 @@ func (e *Engine) create(ctx context.Context, id sandbox.Identity, spec sandbox.S
 		do   func(context.Context) error
 	}{
 		{"plan ids", c.planIDs},
-		{"make directories", c.makeDirs},
-		{"make socket", c.listen},
+		{"make socket", c.listen}, // its directory says whose all the rest is
 		{"make cgroups", c.makeGroup},
 		{"start guest", c.startGuest},
+		// What the guest does not need to start is done while it starts.
 		{"map ids", c.mapIDs},
+		{"make directories", c.makeDirs},
+		{"describe", c.describe},
 		{"set up inside", c.configure},
 		{"record state", c.recordState},
 		{"hand over", c.handOver},
@@ -104,7 +106,7 @@ func (c *creation) makeDirs(context.Context) error {
 		return fmt.Errorf("cannot make its directory: %w", err)
 	}
 	uid, gid, _ := c.spec.UserIDs()
-	if err := c.makeOwned("spool", 0o700, 0, 0); err != nil {
+	if err := c.makeOwned(spoolName, 0o700, 0, 0); err != nil {
 		return err
 	}
 	if c.spec.Ephemeral {
@@ -175,7 +177,7 @@ func (c *creation) makeGroup(context.Context) (err error) {
 // and would be lost otherwise.
 var setupCapabilities = []uintptr{
 	unix.CAP_CHOWN, unix.CAP_DAC_OVERRIDE, unix.CAP_FOWNER, unix.CAP_KILL, unix.CAP_SETGID, unix.CAP_SETUID,
-	unix.CAP_SETPCAP, unix.CAP_NET_ADMIN, unix.CAP_SYS_ADMIN, unix.CAP_SYS_RESOURCE,
+	unix.CAP_SETPCAP, unix.CAP_NET_ADMIN, unix.CAP_NET_BIND_SERVICE, unix.CAP_SYS_ADMIN, unix.CAP_SYS_RESOURCE,
 }
 
 func (c *creation) startGuest(context.Context) error {
@@ -233,13 +235,6 @@ func (c *creation) mapIDs(ctx context.Context) error {
 
 // configure describes the sandbox to its guest and takes the guest's report.
 func (c *creation) configure(context.Context) error {
-	c.config = c.describe()
-	if err := c.addBinds(); err != nil {
-		return err
-	}
-	if err := c.addDescriptors(); err != nil {
-		return err
-	}
 	c.outer.Conn().SetDeadline(time.Now().Add(setupBound))
 	report, err := c.outer.Configure(c.config, c.files)
 	if err != nil {
@@ -265,7 +260,7 @@ func (c *creation) addDescriptors() error {
 		return err
 	}
 	c.give(jail.ListenerFD, listener)
-	spool, err := os.Open(filepath.Join(c.dir, "spool"))
+	spool, err := os.Open(filepath.Join(c.dir, spoolName))
 	if err != nil {
 		return err
 	}

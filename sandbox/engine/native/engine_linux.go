@@ -267,6 +267,9 @@ func (e *Engine) removeTree(ctx context.Context, st *state, dir string) error {
 	return os.RemoveAll(dir)
 }
 
+// spoolName is the guest's own directory: output and journal.
+const spoolName = "spool"
+
 // names of what a sandbox keeps.
 var keptDirs = []string{"home", "workspace"}
 

@@ -51,11 +51,8 @@ const (
 
 // planIDs decides the map of a new sandbox.
 func (e *Engine) planIDs(id sandbox.Identity) (idMap, error) {
-	if st, err := e.load(id); err == nil && st.IDs.Mode != "" {
-		return st.IDs, nil
-	}
 	if os.Geteuid() == 0 {
-		if base, ok := e.rangeOfFiles(id); ok {
+		if base, ok := rangeOfFiles(e.options.dir(id)); ok {
 			return rangeAt(base), nil
 		}
 		return e.planRange(id)
@@ -82,14 +79,14 @@ func has(program string) bool {
 // planRange picks a slot by the identity, and the next free one if another
 // sandbox of the home has it.
 func (e *Engine) planRange(id sandbox.Identity) (idMap, error) {
-	infos, err := os.ReadDir(e.options.rootOf(id.Home))
+	entries, err := os.ReadDir(e.options.rootOf(id.Home))
 	if err != nil && !errors.Is(err, os.ErrNotExist) {
 		return idMap{}, err
 	}
 	taken := make(map[int]bool)
-	for _, entry := range infos {
-		if st, err := readState(e.options.rootOf(id.Home) + "/" + entry.Name() + "/" + stateName); err == nil {
-			taken[st.IDs.UID] = true
+	for _, entry := range entries {
+		if base, ok := rangeOfFiles(filepath.Join(e.options.rootOf(id.Home), entry.Name())); ok {
+			taken[base] = true
 		}
 	}
 	h := fnv.New32a()
@@ -108,10 +105,9 @@ func rangeAt(base int) idMap {
 	return idMap{Mode: idsRange, UIDs: r, GIDs: r, UID: base, GID: base}
 }
 
-// rangeOfFiles reads the range that a sandbox had before off the owner of the
-// files that it kept.
-func (e *Engine) rangeOfFiles(id sandbox.Identity) (base int, ok bool) {
-	info, err := os.Lstat(filepath.Join(e.options.dir(id), keptDirs[0]))
+// rangeOfFiles reads the range of a sandbox off the owner of its files.
+func rangeOfFiles(dir string) (base int, ok bool) {
+	info, err := os.Lstat(filepath.Join(dir, spoolName))
 	if err != nil {
 		return 0, false
 	}

@@ -1,6 +1,7 @@
 package native
 
 import (
+	"context"
 	"fmt"
 	"os"
 	"path"
@@ -35,9 +36,17 @@ const (
 	gib = 1 << 30
 )
 
-// describe makes the configuration of the sandbox, except what needs the guest's
-// namespaces.
-func (c *creation) describe() jail.Config {
+// describe makes the configuration of the sandbox.
+func (c *creation) describe(context.Context) error {
+	c.config = c.describeRoot()
+	if err := c.addBinds(); err != nil {
+		return err
+	}
+	return c.addDescriptors()
+}
+
+// describeRoot describes everything that is the same for all sandboxes of a spec.
+func (c *creation) describeRoot() jail.Config {
 	uid, gid, _ := c.spec.UserIDs()
 	config := jail.Config{
 		Hostname:  hostname(c.id),
@@ -95,7 +104,7 @@ func addPublic(config *jail.Config, p string) {
 	if err != nil {
 		return
 	}
-	if info.Mode().IsRegular() && info.Size() < 64<<10 {
+	if info.Mode().IsRegular() && info.Size() <= 4<<10 {
 		if content, err := os.ReadFile(p); err == nil {
 			config.Files = append(config.Files, jail.File{Path: p, Content: content})
 		}
@@ -227,7 +236,7 @@ func etcFiles(id sandbox.Identity, uid, gid int, network sandbox.Network) []jail
 	}
 	name := hostname(id)
 	hosts := "127.0.0.1 localhost " + name + "\n::1 localhost ip6-localhost ip6-loopback\n"
-	resolv := "# this sandbox has no network\n"
+	resolv := "# this sandbox has no network: its guest refuses every lookup\nnameserver 127.0.0.1\noptions timeout:1 attempts:1\n"
 	if network == sandbox.NetworkHost {
 		if data, err := os.ReadFile("/etc/resolv.conf"); err == nil {
 			resolv = string(data)
