@@ -29,10 +29,22 @@ func (id Identity) Normal() Identity {
 	if abs, err := filepath.Abs(id.Home); err == nil {
 		id.Home = abs
 	}
-	if real, err := filepath.EvalSymlinks(id.Home); err == nil {
-		id.Home = real
-	}
+	id.Home = realPath(id.Home)
 	return id
+}
+
+// realPath resolves the links in the part of a path that exists, so that a home
+// has the same name before and after it is made.
+func realPath(p string) string {
+	real, err := filepath.EvalSymlinks(p)
+	if err == nil {
+		return real
+	}
+	parent := filepath.Dir(p)
+	if parent == p {
+		return p
+	}
+	return filepath.Join(realPath(parent), filepath.Base(p))
 }
 
 // Key is a short name for the identity that is unique on the machine.

@@ -116,6 +116,17 @@ func (m *Manager) hold(id Identity, spec Spec, conn *connection, owner bool) *Sa
 	return box
 }
 
+// forget takes a closed hold off the books, except for a sandbox that is still
+// ours to remove.
+func (m *Manager) forget(box *Sandbox) {
+	if box.owner && box.spec.Ephemeral {
+		return
+	}
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.boxes = slices.DeleteFunc(m.boxes, func(b *Sandbox) bool { return b == box })
+}
+
 // open finds or makes the sandbox and connects to it, under the identity's lock,
 // so that of many callers one creates and the others attach.
 func (m *Manager) open(ctx context.Context, id Identity, spec Spec) (*connection, error) {

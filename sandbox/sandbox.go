@@ -118,6 +118,7 @@ func publicStatus(st wire.Status) Status {
 // was the last one. Commands that are waited for return ErrClosed: detached ones
 // go on and can be followed again by their id, the others are ended.
 func (s *Sandbox) Close() error {
+	s.manager.forget(s)
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.closed = true

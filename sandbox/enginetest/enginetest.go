@@ -1,0 +1,81 @@
+// Package enginetest is the one conformance suite that every engine passes. It
+// uses nothing but the public sandbox package and the wire, so what it shows of
+// one engine it shows of all.
+//
+// An engine's test package calls Main from TestMain, because the suite starts
+// the test binary again as other processes, and Run from one test per way in
+// which the engine can be had:
+//
+//	func TestMain(m *testing.M)   { enginetest.Main(m, newEngine) }
+//	func TestNative(t *testing.T) { enginetest.Run(t, enginetest.Config{New: …}) }
+//
+// It must never be used outside of tests.
+package enginetest
+
+import (
+	"slices"
+	"testing"
+
+	"hermes.example/hermes/sandbox"
+)
+
+// Config is one way to have an engine.
+type Config struct {
+	// New returns the engine and a home of its own for it, which is removed
+	// with the test. Tests that look at a whole home ask for another one.
+	New func(t testing.TB) (engine sandbox.Engine, home string)
+	// Spec is what all sandboxes of the suite begin with: an image, for one.
+	Spec sandbox.Spec
+	// Without holds what this engine or machine cannot do, and why. Tests that
+	// need it are skipped with the reason; all other tests must pass.
+	Without map[Ability]string
+	// Traces lists what the given sandboxes have left on the machine:
+	// processes, cgroups, sockets, mounts, directories. It may be nil.
+	Traces func(t testing.TB, home string, ids []sandbox.Identity) []string
+}
+
+// Ability is something that not every engine can do everywhere.
+type Ability string
+
+// The abilities.
+const (
+	// ManyIDs: commands can run as, and become, other users.
+	ManyIDs Ability = "many ids"
+	// MemoryLimit and PidsLimit: that limit of a spec is enforced.
+	MemoryLimit Ability = "memory limit"
+	PidsLimit   Ability = "pids limit"
+	// HostMounts: a mount's source is a path of the machine that the tests run on.
+	HostMounts Ability = "host mounts"
+	// OwnNetwork: a sandbox can be without the host's network.
+	OwnNetwork Ability = "own network"
+	// ReadOnlyRoot: what the sandbox was not given cannot be written.
+	ReadOnlyRoot Ability = "read-only root"
+)
+
+// test is one behaviour. Its name is "theme/behaviour", which is how it is
+// selected on the command line and named in docs/status.md.
+type test struct {
+	name string
+	run  func(t *testing.T, s *suite)
+}
+
+func tests() []test {
+	return slices.Concat(
+		commandTests, timeoutTests, streamTests, terminalTests, environmentTests,
+		sessionTests, sessionEnvTests, sessionEndTests, sessionParallelTests, sessionPrivateTests, shellTests,
+		replayTests, lossTests,
+		reuseTests, nameTests, driftTests, requireTests, lifeTests, ephemeralTests, reaperTests,
+		postureTests, mountTests, networkTests, userTests, limitTests,
+	)
+}
+
+// Run runs the suite.
+func Run(t *testing.T, config Config) {
+	s := newSuite(t, config)
+	for _, test := range tests() {
+		t.Run(test.name, func(t *testing.T) {
+			t.Parallel()
+			test.run(t, s)
+		})
+	}
+}

@@ -1,0 +1,109 @@
+package enginetest
+
+import (
+	"errors"
+	"strings"
+	"testing"
+
+	"hermes.example/hermes/sandbox"
+)
+
+var requireTests = []test{
+	{"require/what is enforced can be demanded", requirePossible},
+	{"require/an unknown word is refused and nothing is made", requireUnknown},
+	{"require/what cannot be enforced is refused and nothing is left", requireImpossible},
+	{"require/a demand does not end the sandbox that exists", requireOfExisting},
+	{"require/a spec that is wrong makes nothing", wrongSpec},
+}
+
+func requirePossible(t *testing.T, s *suite) {
+	b := s.box(t, func(spec *sandbox.Spec) {
+		spec.Require = []string{sandbox.FactPrivileges, sandbox.FactSeccomp, sandbox.FactCapabilities}
+	})
+	b.says("echo well", "well")
+}
+
+func requireUnknown(t *testing.T, s *suite) {
+	id := s.identity(t)
+	_, err := s.manager.Ensure(bounded(t), id, s.spec(func(spec *sandbox.Spec) { spec.Require = []string{sandbox.FactSeccomp, "magic"} }))
+	if err == nil || !strings.Contains(err.Error(), `cannot require "magic"`) || !strings.Contains(err.Error(), sandbox.FactSeccomp) {
+		t.Errorf("the error is %v", err)
+	}
+	s.nothing(t, id)
+}
+
+// nothing says whether anything is left of a sandbox that could not be made.
+func (s *suite) nothing(t *testing.T, id sandbox.Identity) {
+	t.Helper()
+	if !s.gone(t, id) {
+		t.Error("a sandbox was made")
+	}
+	if s.config.Traces == nil {
+		return
+	}
+	for _, trace := range s.config.Traces(t, s.home, []sandbox.Identity{id}) {
+		if strings.Contains(trace, id.Key()) || strings.Contains(trace, id.Name()) {
+			t.Errorf("left behind: %s", trace)
+		}
+	}
+}
+
+func requireImpossible(t *testing.T, s *suite) {
+	id := s.identity(t)
+	impossible := s.spec(func(spec *sandbox.Spec) {
+		spec.Network, spec.Require = sandbox.NetworkHost, []string{sandbox.FactSeccomp, sandbox.FactNetwork}
+	})
+	var posture *sandbox.PostureError
+	if _, err := s.manager.Ensure(bounded(t), id, impossible); !errors.As(err, &posture) {
+		t.Fatalf("the error is %v", err)
+	}
+	if len(posture.Missing) != 1 || !strings.HasPrefix(posture.Missing[0], "network (") {
+		t.Errorf("missing is %q", posture.Missing)
+	}
+	s.nothing(t, id)
+	// Not even the directory of one that had files before is harmed.
+	s.ensure(t, s.manager, id, s.spec()).output("echo kept >/workspace/file")
+	if err := s.manager.Remove(bounded(t), id, false); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := s.manager.Ensure(bounded(t), id, impossible); !errors.As(err, &posture) {
+		t.Errorf("the error is %v", err)
+	}
+	if !s.gone(t, id) {
+		t.Error("a sandbox was made")
+	}
+	s.ensure(t, s.manager, id, s.spec()).says("cat /workspace/file", "kept")
+}
+
+func requireOfExisting(t *testing.T, s *suite) {
+	host := func(spec *sandbox.Spec) { spec.Network = sandbox.NetworkHost }
+	b := s.box(t, host)
+	me := b.output(whoami)
+	var posture *sandbox.PostureError
+	demand := s.spec(host, func(spec *sandbox.Spec) { spec.Require = []string{sandbox.FactNetwork} })
+	if _, err := s.another(t, s.engine).Ensure(bounded(t), b.Identity(), demand); !errors.As(err, &posture) {
+		t.Errorf("the error is %v", err)
+	}
+	b.says(whoami, me)
+}
+
+func wrongSpec(t *testing.T, s *suite) {
+	for want, change := range map[string]func(*sandbox.Spec){
+		"unknown network":      func(spec *sandbox.Spec) { spec.Network = "moon" },
+		"is not absolute":      func(spec *sandbox.Spec) { spec.Cwd = "relative" },
+		"is not a user":        func(spec *sandbox.Spec) { spec.User = "root" },
+		"environment variable": func(spec *sandbox.Spec) { spec.Env = map[string]string{"A=B": ""} },
+		"mount source":         func(spec *sandbox.Spec) { spec.Mounts = []sandbox.Mount{{Source: "x", Target: "/x"}} },
+		"mount target":         func(spec *sandbox.Spec) { spec.Mounts = []sandbox.Mount{{Source: "/usr", Target: "x"}} },
+		"two mounts at": func(spec *sandbox.Spec) {
+			spec.Mounts = []sandbox.Mount{{Source: "/usr", Target: "/x"}, {Source: "/bin", Target: "/x/"}}
+		},
+		"belongs to": func(spec *sandbox.Spec) { spec.Mounts = []sandbox.Mount{{Source: "/usr", Target: "/proc/../dev/x"}} },
+	} {
+		id := s.identity(t)
+		if _, err := s.manager.Ensure(bounded(t), id, s.spec(change)); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("the error is %v, not about %q", err, want)
+		}
+		s.nothing(t, id)
+	}
+}
