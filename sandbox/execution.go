@@ -34,6 +34,8 @@ type execution struct {
 func (x *execution) run(ctx context.Context) (Result, error) {
 	stop := make(chan struct{})
 	defer close(stop)
+	x.box.track(x, true)
+	defer x.box.track(x, false)
 	given, giveUp := context.WithCancel(context.WithoutCancel(ctx))
 	defer giveUp()
 	// The caller's cancellation becomes an interrupt.
@@ -87,6 +89,9 @@ func (x *execution) begin(ctx context.Context) (*stream, bool, error) {
 		return nil, false, err
 	}
 	line, err := conn.openCommand(ctx, wire.TypeExec, x.request)
+	if errors.Is(err, wire.ErrMessageTooLarge) {
+		return nil, false, fmt.Errorf("cannot run a command: %w", err)
+	}
 	if err != nil {
 		// Whether it arrived is not known, so it is repeated under its id to
 		// the same guest, never to a new one.
@@ -105,6 +110,18 @@ func (x *execution) use(line *stream) {
 	x.mu.Lock()
 	x.line = line
 	x.mu.Unlock()
+	if x.box.isClosed() {
+		line.Close() // closed meanwhile, and this line was not there to be hung up
+	}
+}
+
+// hangUp breaks the line of a hold that is given up.
+func (x *execution) hangUp() {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	if x.line != nil {
+		x.line.Close()
+	}
 }
 
 // follow copies output until the command ends or the line breaks.

@@ -22,9 +22,10 @@ type Sandbox struct {
 	// anew, and we remove it if it is ephemeral.
 	owner bool
 
-	mu     sync.Mutex
-	conn   *connection
-	closed bool
+	mu      sync.Mutex
+	conn    *connection
+	closed  bool
+	running map[*execution]struct{}
 }
 
 // Identity says whose sandbox this is.
@@ -122,12 +123,35 @@ func (s *Sandbox) Close() error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.closed = true
+	for x := range s.running {
+		x.hangUp()
+	}
 	if s.conn == nil {
 		return nil
 	}
 	err := s.conn.close()
 	s.conn = nil
 	return err
+}
+
+func (s *Sandbox) isClosed() bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.closed
+}
+
+// track keeps the commands that must return when the hold is closed.
+func (s *Sandbox) track(x *execution, runs bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if !runs {
+		delete(s.running, x)
+		return
+	}
+	if s.running == nil {
+		s.running = make(map[*execution]struct{})
+	}
+	s.running[x] = struct{}{}
 }
 
 func (s *Sandbox) current() *connection {

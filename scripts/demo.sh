@@ -14,7 +14,7 @@ marker=$!
 
 finish() {
 	kill "$marker" 2>/dev/null
-	hermes sandbox rm --task demo >/dev/null 2>&1
+	hermes sandbox prune --all --yes >/dev/null 2>&1
 	rm -rf "$work"
 }
 trap finish EXIT
@@ -76,8 +76,17 @@ show "hermes sandbox exec --task demo -c 'for p in /proc/[0-9]*; do echo \${p#/p
 must "the listing works" ended 0
 must "the host's processes are out of sight" hides "300.25"
 
+say "what is really enforced, read back after the start"
+show "hermes sandbox inspect demo"
+must "it is shown" ended 0
+must "the filter is there" says "seccomp"
+
+say "a sandbox for one command, with this directory and nothing else; gone afterwards"
+show "hermes run --here -- ls Makefile"
+must "the directory is there" says "Makefile"
+
 say "and away with it"
-show "hermes sandbox rm --task demo"
+show "hermes sandbox rm demo --files"
 must "it can be removed" ended 0
 show "hermes sandbox ls"
 must "it is gone" hides "demo"

@@ -191,7 +191,7 @@ func (s *Server) retire() {
 }
 
 func (s *Server) serveStream(stream net.Conn, r *wire.Reader, w *wire.Writer) {
-	frame, err := r.Next()
+	frame, err := r.NextMessage()
 	if err != nil {
 		return
 	}

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"path/filepath"
 	"slices"
 	"sort"
 	"strings"
@@ -176,7 +177,7 @@ func newTransfer(s *Server, start shellstate.State, line string, opts shellstate
 	// High numbers keep out of the way of scripts; sh knows only one digit.
 	opts.PreludeFD, opts.ReportFD = 97, 98
 	if s.shell.kind == shellstate.Posix {
-		opts.PreludeFD, opts.ReportFD = 8, 9
+		opts.PreludeFD, opts.ReportFD = 9, 8
 	}
 	inv := shellstate.Invoke(s.shell.kind, s.shell.path, line, &start, opts)
 	t := &stateTransfer{start: inv.Start}
@@ -224,6 +225,7 @@ func (c *command) startFromSession(s *Server, sc *spawn.Command, sess *session, 
 	dir := sc.Dir
 	*sc = *shellCommand
 	sc.Dir = dir
+	sc.Argv[0] = filepath.Base(s.shell.path) // as outside of sessions
 	return nil
 }
 

@@ -12,6 +12,7 @@ package wire
 
 import (
 	"bufio"
+	"bytes"
 	"encoding/binary"
 	"encoding/json"
 	"errors"
@@ -45,13 +46,21 @@ const (
 	TypeSession     Type = 34 // asks for the named session's Session, and answers with it
 )
 
-// MaxPayload bounds what a reader allocates for one frame.
-const MaxPayload = 1 << 20
+// MaxPayload bounds what a reader allocates for one frame, MaxMessage for one
+// request: a command line may hold a file, an environment megabytes.
+const (
+	MaxPayload = 1 << 20
+	MaxMessage = 16 << 20
+)
 
 const headerSize = 5
 
-// ErrTooLarge means that a peer announced a frame that no correct peer sends.
-var ErrTooLarge = fmt.Errorf("frame larger than %d bytes", MaxPayload)
+var (
+	// ErrTooLarge means that a peer announced a frame that no correct peer sends.
+	ErrTooLarge = fmt.Errorf("frame larger than %d bytes", MaxPayload)
+	// ErrMessageTooLarge is a request that no peer would take.
+	ErrMessageTooLarge = fmt.Errorf("it is larger than %d bytes", MaxMessage)
+)
 
 // Frame is one message of a stream.
 type Frame struct {
@@ -102,11 +111,21 @@ func (w *Writer) QueueMessage(t Type, m any) error {
 	return nil
 }
 
-// WriteMessage sends m as JSON.
+// WriteMessage sends m as JSON. What is too large for one frame travels in full
+// ones, and one that is not full is the last.
 func (w *Writer) WriteMessage(t Type, m any) error {
 	payload, err := json.Marshal(m)
 	if err != nil {
 		return err
+	}
+	if len(payload) > MaxMessage {
+		return ErrMessageTooLarge
+	}
+	for len(payload) >= MaxPayload {
+		if err := w.Write(t, payload[:MaxPayload]); err != nil {
+			return err
+		}
+		payload = payload[MaxPayload:]
 	}
 	return w.Write(t, payload)
 }
@@ -146,6 +165,26 @@ func (r *Reader) Next() (Frame, error) {
 		return Frame{}, err
 	}
 	return Frame{Type(r.header[0]), payload}, nil
+}
+
+// NextMessage returns the next message, which may have come in several frames.
+func (r *Reader) NextMessage() (Frame, error) {
+	f, err := r.Next()
+	if err != nil || len(f.Payload) < MaxPayload {
+		return f, err
+	}
+	whole := bytes.Clone(f.Payload)
+	for len(f.Payload) == MaxPayload {
+		t := f.Type
+		if f, err = r.Next(); err != nil {
+			return Frame{}, err
+		}
+		if f.Type != t || len(whole)+len(f.Payload) > MaxMessage {
+			return Frame{}, ErrMessageTooLarge
+		}
+		whole = append(whole, f.Payload...)
+	}
+	return Frame{f.Type, whole}, nil
 }
 
 // Decode reads the frame's JSON payload into m.

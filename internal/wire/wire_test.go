@@ -3,9 +3,11 @@ package wire
 import (
 	"bytes"
 	"encoding/binary"
+	"encoding/json"
 	"errors"
 	"io"
 	"net"
+	"reflect"
 	"strings"
 	"testing"
 )
@@ -137,4 +139,52 @@ func FuzzReader(f *testing.F) {
 			t.Fatal("frames read are not the frames sent")
 		}
 	})
+}
+
+func TestMessagesOfAnySizeArriveWhole(t *testing.T) {
+	// What surrounds the line decides where it is cut: all places around the edges.
+	for _, n := range []int{0, 1, MaxPayload - 40, MaxPayload - 20, MaxPayload - 19, MaxPayload - 10, MaxPayload, 2*MaxPayload - 18, 3 * MaxPayload, MaxMessage - 100} {
+		var buf bytes.Buffer
+		w := NewWriter(&buf)
+		sent := Exec{ID: "x", Line: strings.Repeat("y", n)}
+		if err := w.WriteMessage(TypeExec, sent); err != nil {
+			t.Fatal(err)
+		}
+		if err := w.Write(TypeStdin, []byte("next")); err != nil {
+			t.Fatal(err)
+		}
+		r := NewReader(&buf)
+		f, err := r.NextMessage()
+		var got Exec
+		if err != nil || f.Type != TypeExec || f.Decode(&got) != nil || got.Line != sent.Line {
+			t.Errorf("%d bytes: %d arrived, type %d, %v", n, len(got.Line), f.Type, err)
+		}
+		if f, err := r.Next(); err != nil || string(f.Payload) != "next" {
+			t.Errorf("%d bytes: what follows is %q, %v", n, f.Payload, err)
+		}
+	}
+	if err := NewWriter(io.Discard).WriteMessage(TypeExec, Exec{Line: strings.Repeat("y", MaxMessage)}); err != ErrMessageTooLarge {
+		t.Errorf("oversized message: %v", err)
+	}
+	var endless bytes.Buffer
+	for w := NewWriter(&endless); endless.Len() < MaxMessage+2*MaxPayload; {
+		w.Write(TypeExec, make([]byte, MaxPayload))
+	}
+	if _, err := NewReader(&endless).NextMessage(); err != ErrMessageTooLarge {
+		t.Errorf("a message without an end: %v", err)
+	}
+}
+
+func TestCommandsMayHoldAnyBytes(t *testing.T) {
+	for _, s := range []string{"", "text", "ünï\U0001f600", "\xff\xfe", "ü\xff", "\xc3", "\x01\x7f"} {
+		sent := Exec{ID: "id", Argv: []string{"echo", s}, Line: s, Session: s, Cwd: s, Env: map[string]string{"A": s, s: "b"}, Window: 5, TTY: &Size{Rows: 1, Term: "t"}}
+		data, err := json.Marshal(sent)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var got Exec
+		if err := json.Unmarshal(data, &got); err != nil || !reflect.DeepEqual(got, sent) {
+			t.Errorf("%q: got %+v, %v", s, got, err)
+		}
+	}
 }

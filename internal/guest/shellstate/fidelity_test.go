@@ -1,12 +1,17 @@
+//go:build linux
+
 package shellstate
 
 import (
 	"bytes"
 	"os/exec"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
 )
+
+var lineNumber = regexp.MustCompile(`\b\d+: `)
 
 // wantPlain runs a line in a plain shell and in the session, and expects the same
 // output and status from both, and a report from ours.
@@ -17,19 +22,21 @@ func (s *session) wantPlain(line string) {
 	plain.Dir = s.st.Cwd
 	var out, errs bytes.Buffer
 	plain.Stdout, plain.Stderr = &out, &errs
-	plain.Run()
+	_ = plain.Run()
 	before := s.st.Clone()
 	r := s.run(line)
 	s.st = before
+	wantOut, wantErr := out.String(), errs.String()
 	if s.shell == Posix {
-		// dash and ash show the alias where bash shows the name, and count the
+		// dash and ash trace the alias where bash traces the name, and count the
 		// line that reads the prelude.
 		r.err = strings.ReplaceAll(r.err, "__hermes_trap", "trap")
-		r.err = strings.ReplaceAll(r.err, ": 2: ", ": 1: ")
-		r.err = strings.ReplaceAll(r.err, "line 2: ", "line 1: ")
+		for _, text := range []*string{&r.out, &r.err, &wantOut, &wantErr} {
+			*text = lineNumber.ReplaceAllString(*text, "N: ")
+		}
 	}
-	if status := plain.ProcessState.ExitCode(); r.out != out.String() || r.err != errs.String() || r.status != status || r.report != nil {
-		s.t.Errorf("%s\nout  %q\nwant %q\nerr  %q\nwant %q\nstatus %d, want %d, report %v", line, r.out, out.String(), r.err, errs.String(), r.status, status, r.report)
+	if status := plain.ProcessState.ExitCode(); r.out != wantOut || r.err != wantErr || r.status != status || r.report != nil {
+		s.t.Errorf("%s\nout  %q\nwant %q\nerr  %q\nwant %q\nstatus %d, want %d, report %v", line, r.out, wantOut, r.err, wantErr, r.status, status, r.report)
 	}
 }
 

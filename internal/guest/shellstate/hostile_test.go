@@ -1,3 +1,5 @@
+//go:build linux
+
 package shellstate
 
 import (
@@ -177,9 +179,9 @@ func TestSocketAsStandardInput(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	stdin := os.NewFile(uintptr(pair[0]), "socket")
+	stdin, peer := os.NewFile(uintptr(pair[0]), "socket"), os.NewFile(uintptr(pair[1]), "peer")
 	defer stdin.Close()
-	defer syscall.Close(pair[1])
+	defer peer.Close()
 	s.st.Env["SSH_CLIENT"] = "1"
 	if err := os.WriteFile(filepath.Join(s.st.Env["HOME"], ".bashrc"), []byte("echo bashrc\n"), 0o600); err != nil {
 		t.Fatal(err)

@@ -1,3 +1,5 @@
+//go:build linux
+
 package shellstate
 
 import (
@@ -84,17 +86,18 @@ func TestInvocationIsDeterministicAndComplete(t *testing.T) {
 func TestFunctionsReachedByOtherWays(t *testing.T) {
 	s := bash(t)
 	s.want("foo() { echo foo; }; bar() { echo bar; }; export -f bar; alias al=foo; foofoo() { foo; }", "")
+	script := filepath.Join(s.st.Env["HOME"], "script")
 	for _, line := range []string{
 		"x=foo; $x", "f\"oo\"", "'fo'o", "fo\\o", "`echo foo`", "{foo,}", "eval 'fo''o'", ". ./script", "source ./script", "al", "foofoo",
 		"# 'tis\n$(echo foo) 'x'", "cat <<E >/dev/null\n'\nE\n$(echo foo) '\n'", "trap 'fo''o' USR1; kill -USR1 $$", "foo 'a b' \"c d\"", "echo x >/dev/null; foo | cat", "\"foo\" x",
 	} {
 		s.st.Cwd = s.st.Env["HOME"]
-		if err := os.WriteFile(filepath.Join(s.st.Cwd, "script"), []byte("foo\n"), 0o600); err != nil {
+		if err := os.WriteFile(script, []byte("foo\n"), 0o600); err != nil {
 			t.Fatal(err)
 		}
 		s.want(line, "foo\n")
 	}
-	if err := os.WriteFile(filepath.Join(s.st.Cwd, "script"), []byte("bar\n"), 0o600); err != nil {
+	if err := os.WriteFile(script, []byte("bar\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	s.want("bash script", "bar\n")

@@ -10,9 +10,27 @@
 //	end, err := shellstate.Decode(report)
 //	session.Apply(shellstate.Delta(inv.Start, end))
 //
-// The package starts no process, opens no file and keeps no state of its own. It
-// must never take anything out of a command's output, and never let a name of
-// ours (__hermes_*) or a value of one command only into a session.
+// The package starts no process, opens no file and keeps no state of its own; a
+// State needs a lock of its owner's. It must never take anything out of a
+// command's output, and never let a name of ours (__hermes_*) or a value of one
+// command only into a session.
+//
+// A command's own shell runs as bash -c LINE would, with these exceptions:
+//
+//   - The session stays as it was if the shell is killed by SIGKILL, runs set -n,
+//     or closes descriptor 187 (8 in a Posix shell), which children inherit.
+//   - An EXIT trap that is set where the text of the line does not show it (in a
+//     sourced file), in posix mode, or in a line that also names RETURN or DEBUG
+//     replaces ours: the trap runs, the session stays as it was. The same holds
+//     for an exec that only a sourced file shows; a user's DEBUG trap wins over
+//     ours; a Posix shell has no report before exec.
+//   - A line with the word exec runs with functrace on.
+//   - A shell that exits inside a function tells apart the local variables of this
+//     function, but not those of its callers, nor variables set for its call.
+//     A Posix shell tells none of them apart.
+//   - set -v shows one line of ours, a trace to BASH_XTRACEFD a few.
+//   - A function named builtin, and one that mentions a name of ours, is not kept.
+//   - Posix shells count lines from 2, and carry no functions.
 package shellstate
 
 import (

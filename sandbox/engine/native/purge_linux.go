@@ -75,8 +75,8 @@ func (e *Engine) underWay() (map[string]bool, error) {
 	return dirs, nil
 }
 
-// purgeRun removes locks that nobody holds or needs, and with the last sandbox
-// the program that they ran.
+// purgeRun removes locks that nobody holds or needs, guests of other versions,
+// which run on without their file, and ours when no sandbox runs at all.
 func (e *Engine) purgeRun(ctx context.Context) error {
 	entries, err := os.ReadDir(e.run)
 	if err != nil {
@@ -95,7 +95,8 @@ func (e *Engine) purgeRun(ctx context.Context) error {
 				continue
 			}
 			removeLock(ctx, path)
-		case !running && (strings.HasPrefix(entry.Name(), "guest-") || strings.HasPrefix(entry.Name(), ".guest-")):
+		case strings.HasPrefix(entry.Name(), "guest-") && (!running || entry.Name() != "guest-"+e.build),
+			strings.HasPrefix(entry.Name(), ".guest-") && !running:
 			if err := os.Remove(path); err != nil && !errors.Is(err, fs.ErrNotExist) {
 				return err
 			}

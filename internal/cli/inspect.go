@@ -1,0 +1,209 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"hermes.example/hermes/sandbox"
+)
+
+type inspectOptions struct {
+	target
+	json bool
+}
+
+func newInspect(a *app) *cobra.Command {
+	var o inspectOptions
+	cmd := &cobra.Command{
+		Use:                   "inspect [FLAG…] [TASK]",
+		DisableFlagsInUseLine: true,
+		Short:                 "Show what a sandbox is, who uses it, and what is enforced on it",
+		Long: "Shows a sandbox: whose it is, how it was specified, what is really enforced, read back after its start and never\n" +
+			"assumed, who uses it, and its sessions. What is weaker than the default is marked.",
+		Example: "hermes sandbox inspect build\nhermes sandbox inspect --task build --json",
+		Args: func(cmd *cobra.Command, args []string) error {
+			if len(args) > 1 || len(args) == 1 && cmd.Flags().Changed("task") {
+				return usagef("cannot inspect more than one sandbox at a time")
+			}
+			return nil
+		},
+		ValidArgsFunction: a.completeTasks,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if len(args) == 1 {
+				o.task = args[0]
+			}
+			return runInspect(cmd.Context(), a, &o)
+		},
+	}
+	o.addTask(a, cmd)
+	o.addProfile(cmd)
+	o.addEngine(cmd)
+	cmd.Flags().BoolVar(&o.json, "json", false, "print one JSON object")
+	return cmd
+}
+
+// sheet is all that is known of a sandbox.
+type sheet struct {
+	sandboxRow
+	Posture  sandbox.Posture                 `json:"posture"`
+	Sessions map[string]sandbox.SessionState `json:"sessions"`
+}
+
+func runInspect(ctx context.Context, a *app, o *inspectOptions) error {
+	m, c, err := o.open(a)
+	if err != nil {
+		return err
+	}
+	defer a.close(m)
+	id := o.identity(c)
+	info, posture, err := m.Inspect(ctx, id)
+	if err != nil {
+		return noSandbox("inspect", id, err)
+	}
+	s := sheet{sandboxRow: ask(ctx, m, info), Posture: posture, Sessions: make(map[string]sandbox.SessionState)}
+	if s.Status != nil {
+		for _, name := range s.Status.Sessions {
+			// One that ended meanwhile has nothing to show.
+			if state, err := m.SessionOf(ctx, id, name); err == nil {
+				s.Sessions[name] = state
+			}
+		}
+	}
+	if o.json {
+		return cannot("write the answer", writeJSON(a.stdout, s))
+	}
+	return cannot("write the answer", s.write(a))
+}
+
+// noSandbox says that a sandbox is not there, and where to look for those that are.
+func noSandbox(what string, id sandbox.Identity, err error) error {
+	if errors.Is(err, sandbox.ErrNotFound) {
+		err = fmt.Errorf("%w; %q lists those that there are", err, "hermes sandbox ls")
+	}
+	return cannot(fmt.Sprintf("%s the sandbox %q", what, id.Task), err)
+}
+
+func (s sheet) write(a *app) error {
+	p := a.paint()
+	var rows [][]cell
+	title := func(text string) {
+		if len(rows) > 0 {
+			rows = append(rows, nil)
+		}
+		rows = append(rows, []cell{{text, bold}})
+	}
+	line := func(name string, values ...cell) { rows = append(rows, append([]cell{{"  " + name, ""}}, values...)) }
+	text := func(v string) cell { return cell{v, ""} }
+
+	title("sandbox")
+	line("task", text(printable(s.Identity.Task)))
+	line("profile", text(printable(s.Identity.Profile)))
+	line("home", text(printable(s.Identity.Home)))
+	line("engine", text(s.Engine))
+	line("state", s.state())
+	line("created", text(s.Created.Local().Format(time.RFC3339)))
+
+	title("specification")
+	for _, row := range describeSpec(s.Spec) {
+		line(row[0], text(row[1]))
+	}
+
+	title("use")
+	use, commands := s.use()
+	line("now", use)
+	if s.Status != nil {
+		line("commands", text(commands))
+		line("other callers", text(fmt.Sprint(s.Status.Connections)))
+		line("processes", text(fmt.Sprint(s.Status.Processes)))
+		line("shell", text(shellName(s.Status.Shell)))
+	}
+	for _, name := range sortedNames(s.Sessions) {
+		line("session "+printable(name), text(describeSession(s.Sessions[name])))
+	}
+
+	title("enforced")
+	for _, fact := range s.Posture.Facts {
+		line(fact.Name, describeFact(fact))
+	}
+	if len(s.Posture.Facts) == 0 {
+		line("nothing runs", cell{"", ""})
+	}
+	return writeTable(a.stdout, p, rows)
+}
+
+func describeSpec(s sandbox.Spec) [][2]string {
+	s = s.Normal()
+	rows := [][2]string{
+		{"directory", s.Cwd},
+		{"network", string(s.Network)},
+		{"memory", limit(s.Limits.Memory > 0, fmt.Sprintf("%d MiB", s.Limits.Memory>>20))},
+		{"cpus", limit(s.Limits.CPUs > 0, fmt.Sprintf("%g", s.Limits.CPUs))},
+		{"pids", limit(s.Limits.Pids > 0, fmt.Sprint(s.Limits.Pids))},
+		{"files", "kept"},
+	}
+	if s.Ephemeral {
+		rows[len(rows)-1][1] = "not kept (ephemeral)"
+	}
+	if s.User != "" {
+		rows = append(rows, [2]string{"user", s.User})
+	}
+	for _, m := range s.Mounts {
+		access := "writable"
+		if m.ReadOnly {
+			access = "read-only"
+		}
+		rows = append(rows, [2]string{"mount " + printable(m.Target), printable(m.Source) + ", " + access})
+	}
+	if len(s.Env) > 0 {
+		rows = append(rows, [2]string{"variables", strings.Join(sortedNames(s.Env), " ")})
+	}
+	return rows
+}
+
+func limit(set bool, value string) string {
+	if set {
+		return value
+	}
+	return noLimit
+}
+
+func describeSession(s sandbox.SessionState) string {
+	return fmt.Sprintf("in %s, %s, %s, %s", printable(s.Cwd), plural(len(s.Variables), "variable", "variables"),
+		plural(len(s.Functions), "function", "functions"), plural(len(s.Aliases), "alias", "aliases"))
+}
+
+// describeFact marks what is weaker than the default.
+func describeFact(f sandbox.Fact) cell {
+	switch {
+	case f.Deviation != "":
+		return cell{f.Value + "  ! " + f.Deviation, yellow}
+	case !f.Enforced:
+		return cell{f.Value, faint}
+	}
+	return cell{f.Value, ""}
+}
+
+func shellName(path string) string {
+	switch {
+	case path == "":
+		return "none"
+	case strings.HasSuffix(path, "bash"):
+		return path
+	}
+	return path + " (sessions keep directory, exports and aliases, but no functions)"
+}
+
+func sortedNames[V any](m map[string]V) []string {
+	names := make([]string, 0, len(m))
+	for name := range m {
+		names = append(names, name)
+	}
+	slices.Sort(names)
+	return names
+}

@@ -1,0 +1,103 @@
+package cli
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"hermes.example/hermes/sandbox"
+)
+
+type pruneOptions struct {
+	target
+	all, yes, json bool
+}
+
+func newPrune(a *app) *cobra.Command {
+	var o pruneOptions
+	cmd := &cobra.Command{
+		Use:                   "prune [FLAG…]",
+		DisableFlagsInUseLine: true,
+		Short:                 "Remove sandboxes that nobody has used for long, or all",
+		Long: "Removes the sandboxes of this home that nobody has used for twice their lifetime (TERMINAL_LIFETIME_SECONDS, 300 s),\n" +
+			"and traces of ones that died; their files stay. With --all it removes every trace of every sandbox of this home:\n" +
+			"in use or not, with all files. On a terminal it asks first.",
+		Example: "hermes sandbox prune\nhermes sandbox prune --json\nhermes sandbox prune --all --yes",
+		Args:    noArguments,
+		RunE:    func(cmd *cobra.Command, _ []string) error { return runPrune(cmd.Context(), a, &o) },
+	}
+	o.addEngine(cmd)
+	cmd.Flags().BoolVar(&o.all, "all", false, "remove everything, with all files")
+	cmd.Flags().BoolVarP(&o.yes, "yes", "y", false, "do not ask")
+	cmd.Flags().BoolVar(&o.json, "json", false, "print one JSON object")
+	return cmd
+}
+
+func runPrune(ctx context.Context, a *app, o *pruneOptions) error {
+	m, c, err := o.open(a)
+	if err != nil {
+		return err
+	}
+	defer a.close(m)
+	if o.all && !o.yes && isTerminal(a.stdin) {
+		if err := a.confirm(ctx, fmt.Sprintf("Remove all sandboxes of %s with all their files? [y/N] ", printable(c.Home))); err != nil {
+			return err
+		}
+	}
+	report, err := m.Prune(ctx, c.Home, o.all)
+	if writeErr := o.tell(a, report); err == nil {
+		err = writeErr
+	}
+	return cannot("prune", err)
+}
+
+func (o *pruneOptions) tell(a *app, r sandbox.PruneReport) error {
+	if o.json {
+		// Lists, also when they are empty.
+		r.Removed, r.Kept = append([]sandbox.Identity{}, r.Removed...), append([]sandbox.Identity{}, r.Kept...)
+		return writeJSON(a.stdout, r)
+	}
+	var b strings.Builder
+	for _, id := range r.Removed {
+		fmt.Fprintln(&b, "removed", label(id))
+	}
+	for _, id := range r.Kept {
+		fmt.Fprintln(&b, "kept", label(id))
+	}
+	if r.Leftovers > 0 {
+		fmt.Fprintln(&b, "removed", plural(r.Leftovers, "leftover", "leftovers"))
+	}
+	_, err := fmt.Fprint(a.stdout, b.String())
+	return err
+}
+
+func label(id sandbox.Identity) string {
+	if id.Profile == "default" {
+		return printable(id.Task)
+	}
+	return printable(id.Task) + " of " + printable(id.Profile)
+}
+
+// confirm asks a person, on standard error because it is not a result.
+func (a *app) confirm(ctx context.Context, question string) error {
+	fmt.Fprint(a.stderr, question)
+	answer := make(chan string, 1)
+	go func() { // ends with the process at the latest: nothing else can end a read
+		line, _ := bufio.NewReader(a.stdin).ReadString('\n')
+		answer <- strings.ToLower(strings.TrimSpace(line))
+	}()
+	select {
+	case <-ctx.Done():
+		fmt.Fprintln(a.stderr)
+		return ctx.Err()
+	case said := <-answer:
+		if said != "y" && said != "yes" {
+			return errors.New("cannot go on without your yes: nothing was removed")
+		}
+		return nil
+	}
+}

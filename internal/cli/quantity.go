@@ -1,0 +1,86 @@
+package cli
+
+import (
+	"math"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// noLimit is the word for the absence of a limit.
+const noLimit = "none"
+
+var units = map[byte]float64{'k': 1 << 10, 'm': 1 << 20, 'g': 1 << 30, 't': 1 << 40}
+
+// parseMemory reads bytes, with a unit of 1024 or without; -1 means no limit.
+func parseMemory(s string) (int64, error) {
+	if s == noLimit {
+		return -1, nil
+	}
+	number, factor := strings.ToLower(s), 1.0
+	number = strings.TrimSuffix(strings.TrimSuffix(number, "b"), "i")
+	if n := len(number); n > 0 && units[number[n-1]] != 0 {
+		number, factor = number[:n-1], units[number[n-1]]
+	}
+	if value, ok := positive(number); ok && value*factor >= 1 && value*factor < math.MaxInt64 {
+		return int64(value * factor), nil
+	}
+	return 0, usagef("cannot use --memory %q: give a size like 512m or 2g, or %q", s, noLimit)
+}
+
+// parseCPUs reads a number of processors; -1 means no limit.
+func parseCPUs(s string) (float64, error) {
+	if s == noLimit {
+		return -1, nil
+	}
+	if value, ok := positive(s); ok && value >= 0.01 {
+		return value, nil
+	}
+	return 0, usagef("cannot use --cpus %q: give a number like 1.5, at least 0.01, or %q", s, noLimit)
+}
+
+// parsePids reads a number of processes; -1 means no limit.
+func parsePids(s string) (int64, error) {
+	if s == noLimit {
+		return -1, nil
+	}
+	if n, err := strconv.ParseInt(s, 10, 32); err == nil && n > 0 {
+		return n, nil
+	}
+	return 0, usagef("cannot use --pids %q: give a number like 100, or %q", s, noLimit)
+}
+
+// parseTimeout reads seconds, or a duration with its unit; zero means none.
+func parseTimeout(s string) (time.Duration, error) {
+	d, err := time.ParseDuration(s)
+	if seconds, parseErr := strconv.ParseFloat(s, 64); parseErr == nil && math.Abs(seconds) < math.MaxInt64/float64(time.Second) {
+		d, err = time.Duration(seconds*float64(time.Second)), nil
+	}
+	if err != nil {
+		return 0, usagef("cannot use --timeout %q: give seconds, or a duration like 90s or 5m", s)
+	}
+	if d < 0 {
+		return 0, usagef("cannot use --timeout %q: it is negative; 0 means none", s)
+	}
+	return d, nil
+}
+
+// parseMaxOutput reads a number of characters; zero means no limit.
+func parseMaxOutput(s string) (int, error) {
+	if s == noLimit {
+		return 0, nil
+	}
+	if n, err := strconv.Atoi(s); err == nil && n > 0 && n <= 1<<30 {
+		return n, nil
+	}
+	return 0, usagef("cannot use --max-output %q: give a number of characters, or %q", s, noLimit)
+}
+
+// positive reads a plain decimal number: no exponent, no hexadecimal, no Inf.
+func positive(s string) (float64, bool) {
+	if strings.Trim(s, "0123456789.") != "" {
+		return 0, false
+	}
+	value, err := strconv.ParseFloat(s, 64)
+	return value, err == nil && value > 0
+}

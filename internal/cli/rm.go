@@ -1,0 +1,98 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/spf13/cobra"
+
+	"hermes.example/hermes/sandbox"
+)
+
+type rmOptions struct {
+	target
+	files, json bool
+}
+
+func newRm(a *app) *cobra.Command {
+	var o rmOptions
+	cmd := &cobra.Command{
+		Use:                   "rm [FLAG…] TASK…",
+		DisableFlagsInUseLine: true,
+		Short:                 "Remove sandboxes, in use or not",
+		Long: "Ends sandboxes with all that runs in them. The files of " + sandbox.Home + " and " + sandbox.Workspace + " stay for the next sandbox of the\n" +
+			"same task, unless --files is given; they can be removed later in the same way.",
+		Example: "hermes sandbox rm build\n" +
+			"hermes sandbox rm build test --files   # with what they kept\n" +
+			"hermes sandbox rm --task build --profile work",
+		ValidArgsFunction: a.completeTasks,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if cmd.Flags().Changed("task") {
+				args = append(args, o.task)
+			}
+			return runRm(cmd.Context(), a, &o, args)
+		},
+	}
+	o.addTask(a, cmd)
+	cmd.Flag("task").DefValue = "" // nothing is removed that was not named
+	o.addProfile(cmd)
+	o.addEngine(cmd)
+	cmd.Flags().BoolVar(&o.files, "files", false, "remove what they kept, too")
+	cmd.Flags().BoolVar(&o.json, "json", false, "print one JSON object")
+	return cmd
+}
+
+// removal is what rm tells programs.
+type removal struct {
+	Removed []string `json:"removed"`
+	Files   bool     `json:"files"`
+}
+
+func runRm(ctx context.Context, a *app, o *rmOptions, tasks []string) error {
+	if len(tasks) == 0 {
+		return usagef("cannot remove nothing: name the task; %q lists them", "hermes sandbox ls")
+	}
+	m, c, err := o.open(a)
+	if err != nil {
+		return err
+	}
+	defer a.close(m)
+	report := removal{Removed: []string{}, Files: o.files}
+	var failures []error
+	for _, task := range tasks {
+		one := o.target
+		one.task = task
+		id := one.identity(c)
+		if err := remove(ctx, m, id, o.files); err != nil {
+			failures = append(failures, noSandbox("remove", id, err))
+			continue
+		}
+		report.Removed = append(report.Removed, task)
+		if !o.json {
+			fmt.Fprintln(a.stdout, "removed", printable(task))
+		}
+	}
+	if o.json {
+		failures = append(failures, writeJSON(a.stdout, report))
+	}
+	return errors.Join(failures...)
+}
+
+// remove removes a sandbox that is there, or files that one left.
+func remove(ctx context.Context, m *sandbox.Manager, id sandbox.Identity, files bool) error {
+	_, _, err := m.Inspect(ctx, id)
+	if !errors.Is(err, sandbox.ErrNotFound) {
+		return m.Remove(ctx, id, files) // also one that cannot be inspected
+	}
+	kept, keepErr := m.Keeps(ctx, id)
+	switch {
+	case keepErr != nil:
+		return keepErr
+	case kept && files:
+		return m.Remove(ctx, id, true)
+	case kept:
+		return errors.New("it was removed already, and its files are kept; add --files to remove them")
+	}
+	return err
+}

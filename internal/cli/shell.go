@@ -1,0 +1,64 @@
+package cli
+
+import (
+	"context"
+
+	"github.com/spf13/cobra"
+
+	"hermes.example/hermes/internal/config"
+	"hermes.example/hermes/sandbox"
+)
+
+func newShell(a *app) *cobra.Command {
+	var o execOptions
+	cmd := &cobra.Command{
+		Use:                   "shell [FLAG…]",
+		DisableFlagsInUseLine: true,
+		Short:                 "Open a shell in a sandbox",
+		Long: "Opens a login shell in the sandbox of a task, on this terminal. A sandbox that does not exist is made.\n" +
+			"The exit status is the shell's. The sandbox lives on when the shell ends, unless it is --ephemeral.",
+		Example: "hermes sandbox shell --task build\n" +
+			"hermes sandbox shell --task try --here --ephemeral\n" +
+			"hermes sandbox shell --task build --cwd /tmp --env EDITOR",
+		Annotations: map[string]string{kindAnnotation: "yes"},
+		Args:        noArguments,
+		RunE:        func(cmd *cobra.Command, _ []string) error { return runShell(cmd.Context(), a, &o) },
+	}
+	o.addTask(a, cmd)
+	o.addProfile(cmd)
+	o.addEngine(cmd)
+	o.commandOptions.addFlags(cmd)
+	o.spec.addFlags(cmd)
+	o.spec.addEphemeral(cmd)
+	return cmd
+}
+
+func runShell(ctx context.Context, a *app, o *execOptions) error {
+	if !isTerminal(a.stdin) {
+		return usagef("cannot open a shell: standard input is not a terminal; use %q", "hermes sandbox exec")
+	}
+	c, err := config.Load(a.lookup)
+	if err != nil {
+		return err
+	}
+	env, err := environment(a.lookup, o.envFiles, o.env)
+	if err != nil {
+		return err
+	}
+	return o.inside(ctx, a, c, "open a shell", func(box *sandbox.Sandbox) error {
+		shell := a.onTerminal(box.Shell, true)
+		result, err := shell(ctx, sandbox.Command{Env: env, Cwd: o.cwd, Stdin: a.stdin, Stdout: a.stdout})
+		if err != nil {
+			return cannot("open a shell", err)
+		}
+		a.remark(result)
+		return end(result)
+	})
+}
+
+func noArguments(cmd *cobra.Command, args []string) error {
+	if len(args) > 0 {
+		return usagef("cannot use %q: %s takes no arguments", args[0], cmd.CommandPath())
+	}
+	return nil
+}

@@ -1,0 +1,142 @@
+// Package config holds the one typed configuration of Hermes. Every reader of a
+// setting takes it from here, so that a name has one meaning and one default.
+//
+// Settings come from environment variables, by the names that the Hermes agent's
+// users know. A key is added when something reads it, and not before. This
+// package imports nothing of ours and changes nothing outside of itself.
+package config
+
+import (
+	"errors"
+	"fmt"
+	"math"
+	"path/filepath"
+	"runtime"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// Config is what can be set from outside.
+type Config struct {
+	// Home is the data directory (HERMES_HOME, else .hermes in the caller's home).
+	Home string
+	// SandboxRoot is where sandboxes keep their files (TERMINAL_SANDBOX_DIR,
+	// else "sandboxes" in Home).
+	SandboxRoot string
+	// Timeout ends a command (TERMINAL_TIMEOUT, in seconds); zero means never.
+	Timeout time.Duration
+	// Lifetime is how long an unused sandbox is kept (TERMINAL_LIFETIME_SECONDS);
+	// it is reaped after twice that.
+	Lifetime time.Duration
+	// OrphanReaper allows the reaping (TERMINAL_DOCKER_ORPHAN_REAPER).
+	OrphanReaper bool
+}
+
+// The defaults of what is a number or a switch.
+const (
+	DefaultTimeout      = 180 * time.Second
+	DefaultLifetime     = 300 * time.Second
+	DefaultOrphanReaper = true
+)
+
+// Lookup finds a variable, as os.LookupEnv does.
+type Lookup func(name string) (value string, found bool)
+
+// Load reads the configuration. The error names the first variable that has a
+// value of the wrong kind.
+func Load(lookup Lookup) (Config, error) {
+	c := Config{Timeout: DefaultTimeout, Lifetime: DefaultLifetime, OrphanReaper: DefaultOrphanReaper}
+	for _, read := range []func(Lookup) error{
+		c.readHome, c.readSandboxRoot,
+		seconds("TERMINAL_TIMEOUT", &c.Timeout),
+		seconds("TERMINAL_LIFETIME_SECONDS", &c.Lifetime),
+		boolean("TERMINAL_DOCKER_ORPHAN_REAPER", &c.OrphanReaper),
+	} {
+		if err := read(lookup); err != nil {
+			return Config{}, err
+		}
+	}
+	return c, nil
+}
+
+func (c *Config) readHome(lookup Lookup) (err error) {
+	c.Home = get(lookup, "HERMES_HOME")
+	if c.Home == "" {
+		c.Home = "~/.hermes"
+	}
+	c.Home, err = absolute(lookup, "HERMES_HOME", c.Home)
+	return err
+}
+
+func (c *Config) readSandboxRoot(lookup Lookup) (err error) {
+	c.SandboxRoot = get(lookup, "TERMINAL_SANDBOX_DIR")
+	if c.SandboxRoot == "" {
+		c.SandboxRoot = filepath.Join(c.Home, "sandboxes")
+	}
+	c.SandboxRoot, err = absolute(lookup, "TERMINAL_SANDBOX_DIR", c.SandboxRoot)
+	return err
+}
+
+// get treats an empty value as absent: compose files hand empty ones down.
+func get(lookup Lookup, name string) string {
+	value, _ := lookup(name)
+	return strings.TrimSpace(value)
+}
+
+func absolute(lookup Lookup, name, path string) (string, error) {
+	path, err := ExpandHome(lookup, path)
+	if err == nil {
+		path, err = filepath.Abs(path)
+	}
+	if err != nil {
+		return "", fmt.Errorf("cannot find the directory of %s: %w", name, err)
+	}
+	return path, nil
+}
+
+// ExpandHome replaces a leading "~" by the caller's home directory.
+func ExpandHome(lookup Lookup, path string) (string, error) {
+	if path != "~" && !strings.HasPrefix(path, "~/") {
+		return path, nil
+	}
+	variable := "HOME"
+	if runtime.GOOS == "windows" {
+		variable = "USERPROFILE"
+	}
+	home := get(lookup, variable)
+	if home == "" {
+		return "", errors.New(variable + " is not set")
+	}
+	return filepath.Join(home, path[1:]), nil
+}
+
+func seconds(name string, to *time.Duration) func(Lookup) error {
+	return func(lookup Lookup) error {
+		value := get(lookup, name)
+		if value == "" {
+			return nil
+		}
+		n, err := strconv.ParseInt(value, 10, 64)
+		if err != nil || n < 0 || n > math.MaxInt64/int64(time.Second) {
+			return fmt.Errorf("cannot use %s=%q: expected a whole number of seconds", name, value)
+		}
+		*to = time.Duration(n) * time.Second
+		return nil
+	}
+}
+
+// boolean takes true, 1 and yes as true and everything else as false.
+func boolean(name string, to *bool) func(Lookup) error {
+	return func(lookup Lookup) error {
+		if value := get(lookup, name); value != "" {
+			switch strings.ToLower(value) {
+			case "true", "1", "yes":
+				*to = true
+			default:
+				*to = false
+			}
+		}
+		return nil
+	}
+}
