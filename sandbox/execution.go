@@ -27,8 +27,9 @@ type execution struct {
 	missed         int64
 	writeErr       error
 
-	mu   sync.Mutex
-	line *stream // current, for the input to go to
+	mu    sync.Mutex
+	line  *stream       // current, for the input to go to
+	moved chan struct{} // closed when line has a successor
 }
 
 func (x *execution) run(ctx context.Context) (Result, error) {
@@ -89,6 +90,15 @@ func (x *execution) begin(ctx context.Context) (*stream, bool, error) {
 		return nil, false, err
 	}
 	line, err := conn.openCommand(ctx, wire.TypeExec, x.request)
+	if errors.Is(err, ErrGone) || errors.Is(err, ErrNotFound) {
+		// It never had a line to go over; that the connection is dead too will
+		// only be noticed in a moment.
+		conn.close()
+		if conn, recreated, err = x.box.connected(ctx); err != nil {
+			return nil, false, err
+		}
+		line, err = conn.openCommand(ctx, wire.TypeExec, x.request)
+	}
 	if errors.Is(err, wire.ErrMessageTooLarge) {
 		return nil, false, fmt.Errorf("cannot run a command: %w", err)
 	}
@@ -108,7 +118,10 @@ func (x *execution) begin(ctx context.Context) (*stream, bool, error) {
 
 func (x *execution) use(line *stream) {
 	x.mu.Lock()
-	x.line = line
+	if x.moved != nil {
+		close(x.moved)
+	}
+	x.line, x.moved = line, make(chan struct{})
 	x.mu.Unlock()
 	if x.box.isClosed() {
 		line.Close() // closed meanwhile, and this line was not there to be hung up
@@ -181,15 +194,30 @@ func (x *execution) feed(stop <-chan struct{}) {
 			return
 		default:
 		}
-		x.mu.Lock()
-		line := x.line
-		x.mu.Unlock()
-		if n > 0 && line.Write(wire.TypeStdin, buf[:n]) != nil {
-			continue // the line broke: what follows goes to its successor
+		if n > 0 && !x.send(stop, wire.TypeStdin, buf[:n]) {
+			return
 		}
 		if err != nil {
-			line.Write(wire.TypeStdinEOF, nil)
+			x.send(stop, wire.TypeStdinEOF, nil)
 			return
+		}
+	}
+}
+
+// send puts a frame on the line. A frame whose line broke has not arrived, or in
+// part, which the guest drops: it goes to the line's successor.
+func (x *execution) send(stop <-chan struct{}, t wire.Type, payload []byte) bool {
+	for {
+		x.mu.Lock()
+		line, moved := x.line, x.moved
+		x.mu.Unlock()
+		if line.Write(t, payload) == nil {
+			return true
+		}
+		select {
+		case <-moved:
+		case <-stop:
+			return false
 		}
 	}
 }

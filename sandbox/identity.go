@@ -3,6 +3,7 @@ package sandbox
 import (
 	"crypto/sha256"
 	"encoding/hex"
+	"fmt"
 	"path/filepath"
 	"strings"
 )
@@ -45,6 +46,16 @@ func realPath(p string) string {
 		return p
 	}
 	return filepath.Join(realPath(parent), filepath.Base(p))
+}
+
+// Validate says what is wrong with an identity, in one line.
+func (id Identity) Validate() error {
+	for _, name := range []string{id.Home, id.Profile, id.Task} {
+		if !isText(name) {
+			return fmt.Errorf("the name %q is not text", name)
+		}
+	}
+	return nil
 }
 
 // Key is a short name for the identity that is unique on the machine.

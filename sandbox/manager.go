@@ -70,7 +70,7 @@ func (m *Manager) Window() time.Duration { return 2 * max(minLifetime, m.options
 // exists with another spec is replaced when it is idle, and otherwise refused
 // with the difference.
 func (m *Manager) Ensure(ctx context.Context, id Identity, spec Spec) (*Sandbox, error) {
-	if err := spec.Validate(); err != nil {
+	if err := errors.Join(id.Validate(), spec.Validate()); err != nil {
 		return nil, fmt.Errorf("cannot make a sandbox: %w", err)
 	}
 	id = id.Normal()
@@ -129,27 +129,17 @@ func (m *Manager) forget(box *Sandbox) {
 
 // open finds or makes the sandbox and connects to it, under the identity's lock,
 // so that of many callers one creates and the others attach.
-func (m *Manager) open(ctx context.Context, id Identity, spec Spec) (*connection, error) {
+func (m *Manager) open(ctx context.Context, id Identity, spec Spec) (conn *connection, err error) {
 	lock, err := m.lock(ctx, id)
 	if err != nil {
 		return nil, err
 	}
-	defer lock.Release(false)
-	info, err := m.engine.Find(ctx, id)
-	switch {
-	case errors.Is(err, ErrNotFound):
-		_, err = m.engine.Create(ctx, id, spec)
-	case err != nil:
-		return nil, fmt.Errorf("cannot look for the sandbox %q: %w", id.Task, err)
-	case info.State == Stopped:
-		_, err = m.engine.Start(ctx, id, spec)
-	case info.SpecHash != spec.Hash():
-		err = m.replace(ctx, info, spec, info.Spec.Difference(spec))
-	case info.Build != m.engine.Capabilities().GuestBuild:
-		var drift *DriftError
-		if err = m.replace(ctx, info, spec, nil); errors.As(err, &drift) {
-			err = nil // an old guest serves as long as it is needed
-		}
+	defer func() { lock.Release(err != nil) }() // what could not be made leaves no trace
+	err = m.provide(ctx, id, spec)
+	if errors.Is(err, ErrExists) {
+		// Somebody who does not see our lock was quicker, on another machine
+		// perhaps. What is there now is looked at like any other.
+		err = m.provide(ctx, id, spec)
 	}
 	if err != nil {
 		return nil, err
@@ -164,6 +154,27 @@ func (m *Manager) open(ctx context.Context, id Identity, spec Spec) (*connection
 		}
 	}
 	return dial(ctx, m.engine, id, false)
+}
+
+// provide sees to it that the identity has a running sandbox of the spec.
+func (m *Manager) provide(ctx context.Context, id Identity, spec Spec) error {
+	info, err := m.engine.Find(ctx, id)
+	switch {
+	case errors.Is(err, ErrNotFound):
+		_, err = m.engine.Create(ctx, id, spec)
+	case err != nil:
+		return fmt.Errorf("cannot look for the sandbox %q: %w", id.Task, err)
+	case info.State == Stopped:
+		_, err = m.engine.Start(ctx, id, spec)
+	case info.SpecHash != spec.Hash():
+		err = m.replace(ctx, info, spec, info.Spec.Difference(spec))
+	case info.Build != m.engine.Capabilities().GuestBuild:
+		var drift *DriftError
+		if err = m.replace(ctx, info, spec, nil); errors.As(err, &drift) {
+			err = nil // an old guest serves as long as it is needed
+		}
+	}
+	return err
 }
 
 // DriftError means that a sandbox exists with another spec and cannot be
@@ -184,35 +195,55 @@ func (m *Manager) replace(ctx context.Context, info Info, spec Spec, difference 
 	if m.options.Refuse && difference != nil {
 		return drift
 	}
-	retired, err := m.retire(ctx, info.Identity, 0)
-	if err != nil {
-		return err
-	}
-	if !retired {
-		return drift
+	for patience := time.Now().Add(leaving); ; {
+		retired, st, err := m.retire(ctx, info.Identity, 0)
+		if err != nil {
+			return err
+		}
+		if retired {
+			break
+		}
+		if st.Commands > 0 || st.Processes > 0 || time.Now().After(patience) {
+			return drift
+		}
+		select {
+		case <-time.After(leaving / 30):
+		case <-ctx.Done():
+			return ctx.Err()
+		}
 	}
 	if err := m.engine.Remove(ctx, info.Identity, false); err != nil {
 		return err
 	}
-	_, err = m.engine.Create(ctx, info.Identity, spec)
+	_, err := m.engine.Create(ctx, info.Identity, spec)
 	return err
 }
 
+// leaving is how long the guest may take to notice that a caller has gone.
+const leaving = 300 * time.Millisecond
+
 // retire asks a guest to end if it has been unused for idle.
-func (m *Manager) retire(ctx context.Context, id Identity, idle time.Duration) (bool, error) {
-	conn, err := dial(ctx, m.engine, id, true)
-	if errors.Is(err, ErrGone) || errors.Is(err, ErrNotFound) {
-		return true, nil
+func (m *Manager) retire(ctx context.Context, id Identity, idle time.Duration) (bool, wire.Status, error) {
+	var failed error
+	// A guest that ends may do so before its answer is read: then it is gone
+	// when it is asked again.
+	for range 2 {
+		conn, err := dial(ctx, m.engine, id, true)
+		if errors.Is(err, ErrGone) || errors.Is(err, ErrNotFound) {
+			return true, wire.Status{}, nil
+		}
+		if err != nil {
+			failed = err
+			continue
+		}
+		retired, st, err := conn.retire(wire.Retire{Idle: idle})
+		conn.close()
+		if err == nil {
+			return retired, st, nil
+		}
+		failed = err
 	}
-	if err != nil {
-		return false, err
-	}
-	defer conn.close()
-	retired, _, err := conn.retire(wire.Retire{Idle: idle})
-	if err != nil {
-		return false, fmt.Errorf("cannot ask the sandbox %q to end: %w", id.Task, err)
-	}
-	return retired, nil
+	return false, wire.Status{}, fmt.Errorf("cannot ask the sandbox %q to end: %w", id.Task, failed)
 }
 
 // List returns the sandboxes of a home.
@@ -338,12 +369,12 @@ func (m *Manager) reap(ctx context.Context, info Info) (bool, error) {
 	if err != nil {
 		return false, err
 	}
-	defer lock.Release(false)
-	retired, err := m.retire(ctx, info.Identity, m.Window())
-	if err != nil || !retired {
-		return false, err
+	retired, _, err := m.retire(ctx, info.Identity, m.Window())
+	if retired && err == nil {
+		err = m.engine.Remove(ctx, info.Identity, false)
 	}
-	return true, m.engine.Remove(ctx, info.Identity, false)
+	lock.Release(retired && err == nil)
+	return retired, err
 }
 
 func (m *Manager) lock(ctx context.Context, id Identity) (*rundir.Lock, error) {

@@ -57,7 +57,7 @@ func (p Posture) Check(require []string) error {
 		i := slices.IndexFunc(p.Facts, func(f Fact) bool { return f.Name == name })
 		switch {
 		case !slices.Contains(FactNames(), name):
-			return fmt.Errorf("cannot require %q: it is none of %s", name, strings.Join(FactNames(), ", "))
+			return unknownFact(name)
 		case i < 0:
 			missing = append(missing, name)
 		case !p.Facts[i].Enforced:
@@ -72,6 +72,10 @@ func (p Posture) Check(require []string) error {
 		return &PostureError{Missing: missing}
 	}
 	return nil
+}
+
+func unknownFact(name string) error {
+	return fmt.Errorf("cannot require %q: it is none of %s", name, strings.Join(FactNames(), ", "))
 }
 
 // PostureError means that this machine cannot enforce what was demanded.

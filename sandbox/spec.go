@@ -11,6 +11,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"unicode/utf8"
 )
 
 // Spec says what a sandbox is like. The zero Spec is a hardened, persistent
@@ -89,6 +90,13 @@ func (s Spec) Normal() Spec {
 	if s.Limits.Pids == 0 {
 		s.Limits.Pids = DefaultPids
 	}
+	if len(s.Mounts) > 0 {
+		s.Mounts = slices.Clone(s.Mounts)
+		for i := range s.Mounts {
+			s.Mounts[i].Target = path.Clean(s.Mounts[i].Target)
+		}
+		slices.SortFunc(s.Mounts, func(a, b Mount) int { return strings.Compare(a.Target, b.Target) })
+	}
 	s.Limits.Memory, s.Limits.CPUs, s.Limits.Pids = max(s.Limits.Memory, 0), max(s.Limits.CPUs, 0), max(s.Limits.Pids, 0)
 	return s
 }
@@ -101,15 +109,26 @@ func (s Spec) Validate() error {
 	if s.Network != "" && s.Network != NetworkNone && s.Network != NetworkHost {
 		return fmt.Errorf("unknown network %q: use %q or %q", s.Network, NetworkNone, NetworkHost)
 	}
+	if !isText(s.Cwd) {
+		return fmt.Errorf("the working directory %q is not text", s.Cwd)
+	}
 	if s.Cwd != "" && !path.IsAbs(s.Cwd) && s.Cwd != "~" && !strings.HasPrefix(s.Cwd, "~/") {
 		return fmt.Errorf("the working directory %q is not absolute", s.Cwd)
 	}
 	if _, _, err := s.UserIDs(); err != nil {
 		return err
 	}
-	for name := range s.Env {
+	for name, value := range s.Env {
 		if name == "" || strings.ContainsAny(name, "=\x00") {
 			return fmt.Errorf("%q is not a name for an environment variable", name)
+		}
+		if !isText(name) || !isText(value) {
+			return fmt.Errorf("the value of %q is not text: give it to the commands that need it", name)
+		}
+	}
+	for _, name := range s.Require {
+		if !slices.Contains(FactNames(), name) {
+			return unknownFact(name)
 		}
 	}
 	targets := make(map[string]bool)
@@ -125,10 +144,17 @@ func (s Spec) Validate() error {
 	return nil
 }
 
+// isText says whether s survives being written down. A spec that does not could
+// be taken for another one.
+func isText(s string) bool { return utf8.ValidString(s) && !strings.ContainsRune(s, 0) }
+
 // protected targets would take from the sandbox what makes it one.
 var protected = []string{"/", "/proc", "/dev", "/sys"}
 
 func (m Mount) validate() error {
+	if !isText(m.Source) || !isText(m.Target) {
+		return fmt.Errorf("cannot mount %q at %q: the name is not text", m.Source, m.Target)
+	}
 	if !filepath.IsAbs(m.Source) {
 		return fmt.Errorf("the mount source %q is not absolute", m.Source)
 	}

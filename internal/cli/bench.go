@@ -37,7 +37,7 @@ func newBench(a *app) *cobra.Command {
 
 func runBench(ctx context.Context, a *app, o benchOptions) error {
 	if o.rounds < 1 {
-		return usagef("--rounds %d is not a positive number", o.rounds)
+		return usagef("cannot use --rounds %d: give a positive number", o.rounds)
 	}
 	hermes, err := os.Executable()
 	if err != nil {

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"io"
 	"os"
+	"slices"
 	"strconv"
 	"sync"
 	"sync/atomic"
@@ -40,12 +41,15 @@ type command struct {
 	tree    tree
 	stdin   *os.File // nil when there is none (any more)
 	stdinMu sync.Mutex
-	// master is the terminal's, when there is one.
-	master         *os.File
+	// master is our end of the terminal, when there is one. We also keep the
+	// command's end until it has exited: a program that closes its descriptors
+	// before it exits would otherwise hang up its own terminal.
+	master, slave  *os.File
 	stdout, stderr *output // the same one when they are merged
 	pumps          []*pump
 	fallback       string
 	state          *stateTransfer
+	script         *os.File // the line, where it is too long for an argument
 	oomBefore      int64
 	lookupsBefore  int64
 	memory, disk   int64 // output kept after the end
@@ -159,6 +163,12 @@ func (s *Server) startTree(sc *spawn.Command, id string, foreign func(process) b
 	entry := execVariable + "=" + id
 	sc.Env = append(sc.Env, entry)
 	sc.UID, sc.GID, sc.Rlimits = s.config.UID, s.config.GID, s.config.Rlimits
+	if s.config.Commands == nil && s.reaper.marks != nil {
+		t := &markTree{s.reaper.marks, s.nextNumber()}
+		sc.Cgroup, sc.Rlimits = -1, slices.Concat(sc.Rlimits, t.marks.limits(t.number))
+		pid, exited, err := s.reaper.start(sc)
+		return pid, exited, t, err
+	}
 	if s.config.Commands == nil {
 		sc.Cgroup, sc.Subreaper = -1, true
 		pid, exited, err := s.reaper.start(sc)
@@ -187,9 +197,8 @@ func (c *command) open(theirs *[]*os.File) (map[int]*os.File, error) {
 		if err != nil {
 			return nil, err
 		}
-		*theirs = append(*theirs, slave)
 		pty.Setsize(master, &pty.Winsize{Rows: c.request.TTY.Rows, Cols: c.request.TTY.Cols})
-		c.master, c.stdin = master, master
+		c.master, c.slave, c.stdin = master, slave, master
 		c.pumps = append(c.pumps, startPump(master, c.stdout))
 		return map[int]*os.File{0: slave, 1: slave, 2: slave}, nil
 	}
@@ -258,7 +267,7 @@ func (c *command) supervise(s *Server, exited <-chan syscall.WaitStatus, alarm *
 		case <-time.After(time.Second): // it is among the survivors
 		}
 	}
-	c.closeStdin()
+	c.release()
 	c.drain()
 	c.judge(s, &exit, status)
 	if c.state != nil {
@@ -369,6 +378,15 @@ func (c *command) drop() {
 	if c.stdout != nil {
 		c.stdout.drop()
 		c.stderr.drop()
+	}
+}
+
+// release lets go of what we hold for a command that runs no longer, so that its
+// output can end.
+func (c *command) release() {
+	c.closeStdin()
+	if c.slave != nil {
+		c.slave.Close()
 	}
 }
 

@@ -12,6 +12,7 @@ type process struct {
 	pid, parent, group, session int
 	// started tells two users of one pid apart.
 	started uint64
+	stopped bool
 	zombie  bool
 }
 
@@ -54,7 +55,7 @@ func parseStat(stat []byte) (process, bool) {
 		return process{}, false
 	}
 	fields := bytes.Fields(stat[closing+1:])
-	const state, parent, group, session, started = 0, 1, 2, 3, 19
+	const state, parent, group, session, threads, started = 0, 1, 2, 3, 17, 19
 	if len(fields) <= started {
 		return process{}, false
 	}
@@ -64,7 +65,10 @@ func parseStat(stat []byte) (process, bool) {
 		parent:  number(fields[parent]),
 		group:   number(fields[group]),
 		session: number(fields[session]),
-		zombie:  fields[state][0] == 'Z' || fields[state][0] == 'X',
+		stopped: fields[state][0] == 'T',
+		// A process whose first thread has ended looks dead, and is not as long
+		// as it has another.
+		zombie: (fields[state][0] == 'Z' || fields[state][0] == 'X') && number(fields[threads]) <= 1,
 	}
 	p.started, _ = strconv.ParseUint(string(fields[started]), 10, 64)
 	return p, p.pid > 0

@@ -17,20 +17,23 @@ import (
 // reaped under mu, so an exit can never be seen before its registration.
 type reaper struct {
 	spawner *spawn.Spawner
+	marks   *marks // nil where processes cannot be marked
 
 	mu      sync.Mutex
 	waiting map[int]chan<- syscall.WaitStatus
 }
 
 func newReaper(s *spawn.Spawner) *reaper {
-	return &reaper{spawner: s, waiting: make(map[int]chan<- syscall.WaitStatus)}
+	return &reaper{spawner: s, marks: newMarks(), waiting: make(map[int]chan<- syscall.WaitStatus)}
 }
 
 // start starts c. Its status is sent once on the returned channel.
 func (r *reaper) start(c *spawn.Command) (int, <-chan syscall.WaitStatus, error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
+	stopGuard := guardStart()
 	p, err := r.spawner.Start(c)
+	stopGuard()
 	if err != nil {
 		return 0, nil, err
 	}
@@ -66,36 +69,15 @@ func (r *reaper) isMain(pid int) bool {
 	return ok
 }
 
-// run reaps until the process ends. It also takes every other signal that can
-// be caught and drops it: a process inside may send them to PID 1, and the
-// default action of most is to end it.
+// run reaps until the process ends.
 func (r *reaper) run() {
 	children := make(chan os.Signal, 1)
 	signal.Notify(children, syscall.SIGCHLD)
-	ignored := make(chan os.Signal, 1)
-	signal.Notify(ignored, everySignalBut(syscall.SIGCHLD, syscall.SIGURG, syscall.SIGKILL, syscall.SIGSTOP)...)
-	go func() {
-		for range ignored {
-		}
-	}()
+	dropSignals()
 	for {
 		r.reapAll()
 		<-children
 	}
-}
-
-func everySignalBut(but ...syscall.Signal) []os.Signal {
-	var all []os.Signal
-next:
-	for s := syscall.Signal(1); s <= 64; s++ {
-		for _, b := range but {
-			if s == b {
-				continue next
-			}
-		}
-		all = append(all, s)
-	}
-	return all
 }
 
 // reapAll waits for every child that has ended: commands and orphans.

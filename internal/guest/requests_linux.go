@@ -110,12 +110,15 @@ func (s *Server) launch(c *command) {
 	if c.state != nil {
 		c.state.closePrelude()
 	}
+	if c.script != nil {
+		c.script.Close()
+	}
 	if err != nil {
 		if timer != nil {
 			timer.stop()
 		}
-		exit := notStarted(c.request, sc, err)
-		c.finish(s, exit)
+		c.release()
+		c.finish(s, notStarted(c.request, sc, err))
 		return
 	}
 	go c.supervise(s, exited, timer)
@@ -239,6 +242,11 @@ func (s *Server) prepare(c *command) (*spawn.Command, error) {
 		return sc, c.startFromSession(s, sc, sess, extra)
 	case req.Line != "":
 		sc.Path, sc.Argv = s.shell.path, []string{filepath.Base(s.shell.path), "-c", req.Line}
+		if len(req.Line) >= maxArgument {
+			if err := c.longLine(sc); err != nil {
+				return sc, err
+			}
+		}
 		sc.Env = mergeEnv(s.config.Env, extra)
 	default:
 		base := s.config.Env
@@ -252,6 +260,23 @@ func (s *Server) prepare(c *command) (*spawn.Command, error) {
 		}
 	}
 	return sc, nil
+}
+
+// maxArgument is the longest argument that Linux takes.
+const maxArgument = 128 << 10
+
+// longLine gives the shell a line that is too long for an argument as a file.
+func (c *command) longLine(sc *spawn.Command) error {
+	const fd = 9 // the highest that every shell can name
+	file, err := memoryFile("line")
+	if err != nil {
+		return err
+	}
+	c.script = file
+	sc.Files[fd] = int(file.Fd())
+	sc.Argv[2] = ". /proc/self/fd/" + strconv.Itoa(fd)
+	_, err = file.WriteString("exec " + strconv.Itoa(fd) + "<&-;" + c.request.Line)
+	return err
 }
 
 // place decides the working directory. One that the caller names must exist; one

@@ -214,7 +214,7 @@ func (c *command) startFromSession(s *Server, sc *spawn.Command, sess *session, 
 	if c.fallback == "" {
 		// Where the caller put this one command is not the session's doing; where
 		// we had to put it, because the session's directory is gone, is.
-		start.Cwd = sc.Dir
+		start.Cwd = physical(sc.Dir)
 	}
 	t, shellCommand, err := newTransfer(s, start, c.request.Line, shellstate.Options{Inject: extra})
 	if err != nil {
@@ -227,6 +227,14 @@ func (c *command) startFromSession(s *Server, sc *spawn.Command, sess *session, 
 	sc.Dir = dir
 	sc.Argv[0] = filepath.Base(s.shell.path) // as outside of sessions
 	return nil
+}
+
+// physical is a directory by the name that a shell reports for it.
+func physical(dir string) string {
+	if real, err := filepath.EvalSymlinks(dir); err == nil {
+		return real
+	}
+	return dir
 }
 
 func (t *stateTransfer) closePrelude() {

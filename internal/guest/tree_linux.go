@@ -31,7 +31,7 @@ func endTree(t tree, grace time.Duration) (survivors []int) {
 		for pause := time.Millisecond; ; pause = min(pause*2, 50*time.Millisecond) {
 			alive := t.members()
 			if len(alive) == 0 {
-				return nil
+				break
 			}
 			for _, pid := range alive {
 				if !told[pid] {
@@ -118,12 +118,27 @@ func (t *cgroupTree) killAll() []int {
 				unix.Kill(pid, unix.SIGKILL)
 			}
 		}
-		alive := t.members()
-		if len(alive) == 0 || bootTime() >= deadline {
-			return alive
+		if !t.populated() {
+			return nil
+		}
+		if bootTime() >= deadline {
+			return t.members()
 		}
 		time.Sleep(pause)
 	}
+}
+
+// populated asks the kernel whether anything lives in the cgroup. A list of members
+// does not tell: who forks and ends all the time is gone from it before it is read.
+func (t *cgroupTree) populated() bool {
+	f, err := t.open("cgroup.events", unix.O_RDONLY)
+	if err != nil {
+		return !errors.Is(err, unix.ENOENT) && !errors.Is(err, unix.ENODEV)
+	}
+	defer f.Close()
+	var buf [256]byte
+	n, err := f.Read(buf[:])
+	return err != nil && !errors.Is(err, unix.ENODEV) || strings.Contains(string(buf[:n]), "populated 1")
 }
 
 // killByKernel is one call that also catches processes forked meanwhile.
@@ -176,7 +191,8 @@ func (t *lineageTree) members() []int {
 	for _, p := range all {
 		byPID[p.pid] = p
 	}
-	_, mainAlive := byPID[t.main]
+	first, ok := byPID[t.main]
+	mainAlive := ok && !first.zombie && first.started == t.since
 	owned := make(map[int]bool, len(all))
 	var owns func(p process, depth int) bool
 	owns = func(p process, depth int) bool {

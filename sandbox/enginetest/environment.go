@@ -56,7 +56,7 @@ func commandEnvironment(t *testing.T, s *suite) {
 
 func oddValues(t *testing.T, s *suite) {
 	values := map[string]string{
-		"EMPTY": "", "LINES_OF": "a\nb\n\nc\n", "QUOTES": `'"` + "`\\$x", "UNICODE": "grün 漢字 \U0001f600", "BYTES": "\xff\xfe", "EQUALS": "a=b=c",
+		"EMPTY": "", "LINES_OF": "a\nb\n\nc\n", "QUOTES": `'"` + "`\\$x", "UNICODE": "grün 漢字 \U0001f600", "EQUALS": "a=b=c",
 		"FUNCTION": "() { echo x; }", "SPACES": "  a  b\t", "ESCAPE": "\x1b[0m",
 	}
 	b := s.box(t, func(spec *sandbox.Spec) { spec.Env = values })
@@ -67,8 +67,13 @@ func oddValues(t *testing.T, s *suite) {
 		}
 	}
 	plain := s.box(t)
-	for name, want := range values {
-		plain.run(sandbox.Command{Line: "printenv " + name, Env: values}).printed(want + "\n")
+	values["BYTES"] = "\xff\xfe \xc3"
+	for _, p := range []place{plain.place, plain.session("s")} {
+		for name, want := range values {
+			p.run(sandbox.Command{Line: "printenv " + name, Env: values}).printed(want + "\n")
+			p.run(sandbox.Command{Argv: []string{"printenv", name}, Env: values}).printed(want + "\n")
+		}
+		p.run(sandbox.Command{Line: "printf '\xfe' >$'/tmp/\xff'; cat $'/tmp/\xff'"}).printed("\xfe")
 	}
 }
 

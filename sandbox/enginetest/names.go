@@ -10,6 +10,7 @@ import (
 
 var nameTests = []test{
 	{"names/odd names are sandboxes of their own", oddNames},
+	{"names/what cannot be written down is refused", impossibleNames},
 	{"names/profiles do not share a task", profilesApart},
 	{"names/an empty name is default", emptyName},
 }
@@ -41,6 +42,16 @@ func oddNames(t *testing.T, s *suite) {
 	for _, name := range names {
 		if !listed[name] {
 			t.Errorf("%q is not listed by its name", name)
+		}
+	}
+}
+
+func impossibleNames(t *testing.T, s *suite) {
+	for _, name := range []string{"\xff", "a\x00b"} {
+		for _, id := range []sandbox.Identity{{Home: s.home, Task: name}, {Home: s.home, Profile: name}} {
+			if _, err := s.manager.Ensure(bounded(t), id, s.spec()); err == nil || !strings.Contains(err.Error(), "is not text") {
+				t.Errorf("the error is %v", err)
+			}
 		}
 	}
 }

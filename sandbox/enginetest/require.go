@@ -90,6 +90,7 @@ func requireOfExisting(t *testing.T, s *suite) {
 func wrongSpec(t *testing.T, s *suite) {
 	for want, change := range map[string]func(*sandbox.Spec){
 		"unknown network":      func(spec *sandbox.Spec) { spec.Network = "moon" },
+		"is not text":          func(spec *sandbox.Spec) { spec.Env = map[string]string{"A": "\xff"} },
 		"is not absolute":      func(spec *sandbox.Spec) { spec.Cwd = "relative" },
 		"is not a user":        func(spec *sandbox.Spec) { spec.User = "root" },
 		"environment variable": func(spec *sandbox.Spec) { spec.Env = map[string]string{"A=B": ""} },

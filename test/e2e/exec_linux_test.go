@@ -5,6 +5,7 @@ import (
 	"crypto/rand"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 )
@@ -206,6 +207,52 @@ func TestASandboxThatDiffersIsReplacedWhenIdleAndRefusedWhenBusy(t *testing.T) {
 	r := w.hermes("sandbox", "exec", "--memory", "1g", "--", "true")
 	if r.code != 125 || !oneLine(r.stderr) || !strings.Contains(r.stderr, "memory: 536870912 → 1073741824") {
 		t.Errorf("a busy one: %v", r)
+	}
+}
+
+func TestAStoppedSandboxComesBackAsItWas(t *testing.T) {
+	asEveryone(t, func(t *testing.T, w *world) {
+		w.write("file", "mounted\n")
+		w.must("sandbox", "exec", "--mount", ".:/src:ro", "--session", "s", "-c", "export A=1; echo kept >f")
+		w.killGuest("default")
+		if got := decode[[]row](t, w.must("sandbox", "ls", "--json")); len(got) != 1 || got[0].State != "stopped" || got[0].Status != nil {
+			t.Errorf("%+v", got)
+		}
+		if got := w.must("sandbox", "inspect"); !strings.Contains(got, "stopped") || !strings.Contains(got, "nothing runs") {
+			t.Errorf("got %q", got)
+		}
+		if got := w.must("sandbox", "exec", "--session", "s", "-c", "cat /src/file f; echo ${A-unset}"); got != "mounted\nkept\nunset\n" {
+			t.Errorf("got %q", got)
+		}
+	})
+}
+
+func TestALostSandboxIsSaid(t *testing.T) {
+	w := newWorld(t, nil)
+	marker := "31536005." + w.unique()
+	for _, json := range []bool{false, true} {
+		args := []string{"sandbox", "exec", "--", "sleep", marker}
+		if json {
+			args = slices.Insert(args, 2, "--json")
+		}
+		cmd := w.command(args...)
+		var stdout, stderr bytes.Buffer
+		cmd.Stdout, cmd.Stderr = &stdout, &stderr
+		if err := cmd.Start(); err != nil {
+			t.Fatal(err)
+		}
+		eventually(t, "it runs", func() bool { return len(running(t, "sleep", marker)) == 1 })
+		w.killGuest("default")
+		cmd.Wait()
+		if code := cmd.ProcessState.ExitCode(); code != 125 {
+			t.Errorf("status %d, %q", code, stderr.String())
+		}
+		if said := stderr.String(); !json && (!oneLine(said) || !strings.Contains(said, "the sandbox ended")) {
+			t.Errorf("said %q", said)
+		}
+		if json && !strings.Contains(stdout.String(), `"code": -1`) {
+			t.Errorf("said %q", stdout.String())
+		}
 	}
 }
 

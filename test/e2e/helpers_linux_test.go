@@ -2,6 +2,7 @@ package e2e
 
 import (
 	"os"
+	"path/filepath"
 	"strconv"
 	"strings"
 	"sync/atomic"
@@ -30,4 +31,26 @@ func atoi(s string) int {
 		panic(err) // the caller matched digits
 	}
 	return n
+}
+
+// guest returns the process of a running sandbox's guest.
+func (w *world) guest(task string) int {
+	w.t.Helper()
+	data, err := os.ReadFile(filepath.Join(w.home, "sandboxes", "native", task, "state.json"))
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	pid := decode[struct{ PID int }](w.t, string(data)).PID
+	if name, err := os.ReadFile("/proc/" + itoa(pid) + "/cmdline"); err != nil || string(name) != "hermes-guest\x00" {
+		w.t.Fatalf("process %d is %q, %v", pid, name, err)
+	}
+	return pid
+}
+
+// killGuest ends a sandbox from outside, as a crash would.
+func (w *world) killGuest(task string) {
+	w.t.Helper()
+	pid := w.guest(task)
+	syscall.Kill(pid, syscall.SIGKILL)
+	eventually(w.t, "the guest is gone", func() bool { return syscall.Kill(pid, 0) != nil })
 }

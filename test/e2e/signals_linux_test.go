@@ -5,6 +5,8 @@ import (
 	"io"
 	"os"
 	"os/exec"
+	"path/filepath"
+	"slices"
 	"strings"
 	"syscall"
 	"testing"
@@ -127,6 +129,36 @@ func TestACommandThatNobodyListensToIsEndedQuietly(t *testing.T) {
 			t.Errorf("status %d, %q", code, stderr.String())
 		}
 		eventually(t, "yes is gone", func() bool { return len(running(t, "yes", marker)) == 0 })
+	})
+}
+
+func TestASandboxThatDoesNotAnswerHoldsNobody(t *testing.T) {
+	w := newWorld(t, nil)
+	w.must("sandbox", "exec", "--", "true")
+	syscall.Kill(w.guest("default"), syscall.SIGSTOP) // the end of the test removes it all the same
+	if got := w.must("sandbox", "ls"); !strings.Contains(got, "no answer") {
+		t.Errorf("got %q", got)
+	}
+	cmd := w.command("sandbox", "exec", "--", "true")
+	var stderr bytes.Buffer
+	cmd.Stderr = &stderr
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	eventually(t, "it waits for the guest", func() bool { return connected(cmd.Process.Pid) })
+	cmd.Process.Signal(os.Interrupt)
+	cmd.Wait()
+	if code := cmd.ProcessState.ExitCode(); code != 130 || stderr.String() != "hermes: cannot go on: interrupted\n" {
+		t.Errorf("status %d, %q", code, stderr.String())
+	}
+}
+
+// connected says whether a process has a socket.
+func connected(pid int) bool {
+	links, _ := filepath.Glob("/proc/" + itoa(pid) + "/fd/*")
+	return slices.ContainsFunc(links, func(link string) bool {
+		to, _ := os.Readlink(link)
+		return strings.HasPrefix(to, "socket:")
 	})
 }
 

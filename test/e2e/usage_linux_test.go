@@ -57,6 +57,7 @@ func TestWrongUsageIsOneLineAndStatus2(t *testing.T) {
 		{"completion tcsh", "give one of bash, fish"},
 		{"run --task x -- true", "there is no flag --task"},
 		{"run", "cannot run nothing"},
+		{"bench --rounds 0", "give a positive number"},
 	} {
 		r := w.hermes(strings.Fields(c.args)...)
 		if r.code != 2 || r.stdout != "" || !oneLine(r.stderr) || !strings.Contains(r.stderr, c.says) {

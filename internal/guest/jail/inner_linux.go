@@ -125,7 +125,7 @@ func enter(c Config, files map[string]*os.File) (*guest.Server, Report, error) {
 	ruleset, abi, landlockErr := newRuleset(writablePaths(c))
 	report.LandlockABI = abi
 	spawner, err := spawn.New(func() error {
-		return prepareSpawner(files, ruleset)
+		return prepareSpawner(c.UID, files, ruleset)
 	})
 	if ruleset >= 0 {
 		unix.Close(ruleset)
@@ -166,7 +166,7 @@ func enter(c Config, files map[string]*os.File) (*guest.Server, Report, error) {
 
 // prepareSpawner restricts the thread that all commands are forked from, as far
 // as that needs privileges which the guest gives up afterwards.
-func prepareSpawner(files map[string]*os.File, ruleset int) error {
+func prepareSpawner(uid int, files map[string]*os.File, ruleset int) error {
 	for i := 0; ; i++ {
 		tasks := files[TasksFD+strconv.Itoa(i)]
 		if tasks == nil {
@@ -180,7 +180,7 @@ func prepareSpawner(files map[string]*os.File, ruleset int) error {
 	if err := unix.Unshare(unix.CLONE_NEWCGROUP); err != nil {
 		return fmt.Errorf("cannot make a cgroup namespace: %w", err)
 	}
-	if err := dropBounding(); err != nil {
+	if err := dropBounding(uid); err != nil {
 		return err
 	}
 	if ruleset >= 0 {

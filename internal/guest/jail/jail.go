@@ -57,6 +57,8 @@ type Scratch struct {
 	Mode uint32
 	// NoExec forbids running programs from it.
 	NoExec bool
+	// Owned gives it to the user that commands run as, instead of root.
+	Owned bool
 }
 
 // Bind makes a file or directory of the outside visible inside.

@@ -53,11 +53,14 @@ func keepCapabilities() error {
 	return nil
 }
 
-// dropBounding limits what any program that this thread starts can ever have.
-func dropBounding() error {
+// dropBounding limits what any program that this thread starts can ever have:
+// the capabilities of a sandbox's root, or for any other user none.
+func dropBounding(uid int) error {
 	keep := make(map[int]bool)
-	for _, c := range commandCapabilities {
-		keep[c] = true
+	if uid == 0 {
+		for _, c := range commandCapabilities {
+			keep[c] = true
+		}
 	}
 	for c := 0; c <= 63; c++ {
 		if keep[c] {

@@ -155,7 +155,7 @@ func furnish(c Config) error {
 			scratchFlags |= unix.MS_NOEXEC
 		}
 		options := "mode=" + strconv.FormatUint(uint64(s.Mode), 8) + ",size=" + strconv.FormatInt(s.Size, 10)
-		if s.Mode&0o1000 == 0 && c.UID != 0 {
+		if s.Owned {
 			options += ",uid=" + strconv.Itoa(c.UID) + ",gid=" + strconv.Itoa(c.GID)
 		}
 		if err := unix.Mount("tmpfs", in(s.Path), "tmpfs", scratchFlags, options); err != nil {

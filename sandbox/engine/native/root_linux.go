@@ -7,6 +7,7 @@ import (
 	"path"
 	"path/filepath"
 	"runtime"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -70,9 +71,9 @@ func (c *creation) describeRoot() jail.Config {
 		config.Processes = uint64(c.spec.Limits.Pids)
 	}
 	if c.spec.Ephemeral {
-		config.Scratch = append(config.Scratch, jail.Scratch{Path: sandbox.Home, Size: gib, Mode: 0o700})
+		config.Scratch = append(config.Scratch, jail.Scratch{Path: sandbox.Home, Size: gib, Mode: 0o700, Owned: true})
 		if !c.mounts(sandbox.Workspace) {
-			config.Scratch = append(config.Scratch, jail.Scratch{Path: sandbox.Workspace, Size: 10 * gib, Mode: 0o755})
+			config.Scratch = append(config.Scratch, jail.Scratch{Path: sandbox.Workspace, Size: 10 * gib, Mode: 0o755, Owned: true})
 		}
 	}
 	for _, dir := range systemDirs {
@@ -148,6 +149,8 @@ func (c *creation) addBinds() error {
 			return err
 		}
 	}
+	// What lies below another mount must be mounted after it.
+	slices.SortStableFunc(c.config.Binds, func(a, b jail.Bind) int { return strings.Compare(a.Target, b.Target) })
 	return nil
 }
 

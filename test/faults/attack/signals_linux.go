@@ -103,7 +103,7 @@ func stopAll(d time.Duration) {
 		last, _ := os.ReadFile("/proc/sys/kernel/ns_last_pid")
 		if pid, err := strconv.Atoi(string(last[:max(0, len(last)-1)])); err == nil {
 			for p := pid; p < pid+4; p++ {
-				if p != os.Getpid() {
+				if unix.Tgkill(os.Getpid(), p, 0) != nil { // not a thread of ours
 					unix.Kill(p, unix.SIGSTOP)
 				}
 			}

@@ -1,0 +1,134 @@
+package guest
+
+import (
+	"os"
+	"strconv"
+	"time"
+
+	"golang.org/x/sys/unix"
+)
+
+// markTree is a command whose processes are known by their mark.
+type markTree struct {
+	marks  *marks
+	number uint64
+}
+
+func (t *markTree) members() []int {
+	var alive []int
+	t.look(func(pid int) {
+		if p, ok := readProcess(strconv.Itoa(pid)); ok && !p.zombie {
+			alive = append(alive, pid)
+		}
+	})
+	return alive
+}
+
+// killAll kills what it finds until nothing is found. A process that forks and ends
+// all the time can be gone each time before it is looked at, so a look that missed
+// something counts little, and many such looks have to find nothing.
+func (t *markTree) killAll() []int {
+	const enough = 64 // or two looks that missed nothing
+	deadline := bootTime() + killBound
+	killed := make(map[int]bool)
+	nothing := 0
+	for pause := 100 * time.Microsecond; nothing < enough; {
+		found, fresh := 0, 0
+		missed := t.look(func(pid int) {
+			unix.Kill(pid, unix.SIGKILL) // before anything else: it may be about to fork
+			if p, ok := readProcess(strconv.Itoa(pid)); !ok || !p.zombie {
+				found++
+				if !killed[pid] {
+					killed[pid] = true
+					fresh++
+				}
+			}
+		})
+		switch {
+		case found > 0:
+			nothing = 0
+		case missed == 0:
+			nothing += enough / 2
+		default:
+			nothing++
+		}
+		if bootTime() >= deadline {
+			return t.members()
+		}
+		if found > 0 && fresh == 0 { // they are ending
+			time.Sleep(pause)
+			pause = min(pause*2, 20*time.Millisecond)
+		}
+	}
+	return nil
+}
+
+func (t *markTree) close() bool { return true }
+
+// look calls f at once for every process of the command that it comes across, and
+// returns how many processes were gone before their mark could be read.
+func (t *markTree) look(f func(pid int)) (missed int) {
+	dir, err := unix.Open("/proc", unix.O_RDONLY|unix.O_DIRECTORY|unix.O_CLOEXEC, 0)
+	if err != nil {
+		return 1
+	}
+	defer unix.Close(dir)
+	self := os.Getpid()
+	buf := make([]byte, 8<<10)
+	var names []string
+	for {
+		n, err := unix.Getdents(dir, buf)
+		if err == unix.EINTR {
+			continue
+		}
+		if err != nil {
+			return missed + 1
+		}
+		if n == 0 {
+			return missed
+		}
+		_, _, names = unix.ParseDirent(buf[:n], -1, names[:0])
+		for _, name := range names {
+			pid, err := strconv.Atoi(name)
+			if err != nil || pid == self || pid <= 1 {
+				continue
+			}
+			if k, ok := markOf(pid); !ok {
+				missed++
+			} else if t.owns(pid, k) {
+				f(pid)
+			}
+		}
+	}
+}
+
+// owns also takes a process that has spoilt its mark, if it can have been ours and
+// descends from nobody else's: hiding whose it is must save no process.
+func (t *markTree) owns(pid int, k mark) bool {
+	for depth := 0; ; depth++ {
+		switch {
+		case t.marks.is(k, t.number):
+			return true
+		case t.marks.whole(k):
+			return false
+		case depth == 0 && !t.marks.maybe(k, t.number):
+			return false
+		}
+		p, ok := readProcess(strconv.Itoa(pid))
+		if !ok || p.parent <= 1 || p.parent == os.Getpid() || depth > 64 {
+			return true
+		}
+		pid = p.parent
+		if k, ok = markOf(pid); !ok {
+			return true
+		}
+	}
+}
+
+// nextNumber numbers the commands that get a mark.
+func (s *Server) nextNumber() uint64 {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.sequence++
+	return s.sequence
+}
