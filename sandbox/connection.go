@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"time"
 
 	"github.com/hashicorp/yamux"
 
@@ -34,9 +35,11 @@ func dial(ctx context.Context, e Engine, id Identity, observer bool) (*connectio
 	// A guest that does not answer must not hold its caller for ever.
 	stop := context.AfterFunc(ctx, func() { raw.Close() })
 	mux, hello, err := wire.Dial(raw, wire.Hello{Major: wire.Major, Minor: wire.Minor, Build: version.Version, Observer: observer})
-	if !stop() && err == nil {
-		mux.Close()
-		err = ctx.Err()
+	if !stop() {
+		if err == nil {
+			mux.Close()
+		}
+		err = ctx.Err() // rather than that its connection was closed
 	}
 	if err != nil {
 		return nil, fmt.Errorf("cannot talk to the sandbox %q: %w", id.Task, err)
@@ -89,13 +92,16 @@ func (c *connection) openCommand(ctx context.Context, t wire.Type, m any) (*stre
 	return &stream{conn, r, w}, nil
 }
 
-// ask makes a request that has one answer.
+// ask makes a request that has one answer, which is waited for no longer than
+// answerBound: a guest that is alive gives it at once.
 func (c *connection) ask(t wire.Type, m any) (wire.Frame, error) {
 	s, err := c.open(t, m)
 	if err != nil {
 		return wire.Frame{}, err
 	}
 	defer s.Close()
+	giveUp := time.AfterFunc(answerBound, func() { s.Close() })
+	defer giveUp.Stop()
 	frame, err := s.Next()
 	if err != nil {
 		return wire.Frame{}, err

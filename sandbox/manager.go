@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -47,6 +48,7 @@ const (
 	defaultLifetime = 300 * time.Second
 	minLifetime     = 60 * time.Second
 	sweepBound      = 5 * time.Second
+	sweepInterval   = time.Minute
 	closeBound      = 15 * time.Second
 )
 
@@ -103,8 +105,12 @@ func (m *Manager) hold(id Identity, spec Spec, conn *connection, owner bool) *Sa
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	m.boxes = append(m.boxes, box)
-	if !m.swept && !m.options.NoSweep {
+	// A sandbox for one command is no occasion to look after others.
+	if !m.swept && !m.options.NoSweep && !spec.Ephemeral {
 		m.swept = true
+		if !rundir.Due(m.sweepStamp(id.Home), sweepInterval) {
+			return box
+		}
 		m.working.Add(1)
 		go func() {
 			defer m.working.Done()
@@ -114,6 +120,16 @@ func (m *Manager) hold(id Identity, spec Spec, conn *connection, owner bool) *Sa
 		}()
 	}
 	return box
+}
+
+// sweepStamp is a file whose age says when a home was last swept. Of many short
+// processes one a minute does it.
+func (m *Manager) sweepStamp(home string) string {
+	dir, err := rundir.Find()
+	if err != nil {
+		return "" // never due
+	}
+	return filepath.Join(dir, digest(home)+".swept")
 }
 
 // forget takes a closed hold off the books, except for a sandbox that is still
@@ -153,7 +169,18 @@ func (m *Manager) open(ctx context.Context, id Identity, spec Spec) (conn *conne
 			return nil, err
 		}
 	}
-	return dial(ctx, m.engine, id, false)
+	conn, err = dial(ctx, m.engine, id, false)
+	if errors.Is(err, ErrGone) {
+		// Its guest was ending when we found it, and takes no callers any more.
+		if err = m.engine.Remove(ctx, id, false); err == nil {
+			_, err = m.engine.Create(ctx, id, spec)
+		}
+		if err != nil {
+			return nil, err
+		}
+		conn, err = dial(ctx, m.engine, id, false)
+	}
+	return conn, err
 }
 
 // provide sees to it that the identity has a running sandbox of the spec.
@@ -330,6 +357,7 @@ func (m *Manager) Prune(ctx context.Context, home string, all bool) (PruneReport
 	report.Leftovers, err = m.engine.Sweep(ctx, home)
 	failures = append(failures, err)
 	if all {
+		os.Remove(m.sweepStamp(home))
 		purged, err := m.purge(ctx, home)
 		report.Leftovers += purged
 		failures = append(failures, err)
@@ -386,10 +414,11 @@ func (m *Manager) lock(ctx context.Context, id Identity) (*rundir.Lock, error) {
 }
 
 // Close gives up all sandboxes of this manager and removes the ephemeral ones
-// before it returns.
+// before it returns. A sweep that is under way is let finish: it is bounded, and
+// if every short process stopped its own, none would ever get done.
 func (m *Manager) Close() error {
-	m.stop()
 	m.working.Wait()
+	m.stop()
 	m.mu.Lock()
 	boxes := m.boxes
 	m.boxes = nil
@@ -400,7 +429,7 @@ func (m *Manager) Close() error {
 	for _, box := range boxes {
 		box.Close()
 		if box.spec.Ephemeral && box.owner {
-			failures = append(failures, m.Remove(ctx, box.identity, true))
+			failures = append(failures, m.Remove(ctx, box.identity, false))
 		}
 	}
 	return errors.Join(failures...)

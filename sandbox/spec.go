@@ -73,7 +73,8 @@ const (
 	Workspace = "/workspace"
 )
 
-// Normal fills in what empty fields mean, and sorts what has no order.
+// Normal fills in what empty fields mean. The normal form of a normal form is
+// itself.
 func (s Spec) Normal() Spec {
 	if s.Cwd == "" {
 		s.Cwd = Workspace
@@ -97,7 +98,7 @@ func (s Spec) Normal() Spec {
 		}
 		slices.SortFunc(s.Mounts, func(a, b Mount) int { return strings.Compare(a.Target, b.Target) })
 	}
-	s.Limits.Memory, s.Limits.CPUs, s.Limits.Pids = max(s.Limits.Memory, 0), max(s.Limits.CPUs, 0), max(s.Limits.Pids, 0)
+	s.Limits.Memory, s.Limits.CPUs, s.Limits.Pids = max(s.Limits.Memory, -1), max(s.Limits.CPUs, 0), max(s.Limits.Pids, -1)
 	return s
 }
 

@@ -38,7 +38,7 @@ func newExec(a *app) *cobra.Command {
 	o.addProfile(cmd)
 	o.addEngine(cmd)
 	o.addSession(cmd, "run in the session `NAME`, which keeps directory, variables, functions and aliases")
-	o.commandOptions.addFlags(cmd)
+	o.addFlags(cmd)
 	o.addCommandFlags(cmd)
 	o.spec.addFlags(cmd)
 	o.spec.addEphemeral(cmd)

@@ -22,7 +22,7 @@ func newRun(a *app) *cobra.Command {
 		},
 	}
 	o.addEngine(cmd)
-	o.commandOptions.addFlags(cmd)
+	o.addFlags(cmd)
 	o.addCommandFlags(cmd)
 	o.spec.addFlags(cmd)
 	return cmd

@@ -27,7 +27,7 @@ func newShell(a *app) *cobra.Command {
 	o.addTask(a, cmd)
 	o.addProfile(cmd)
 	o.addEngine(cmd)
-	o.commandOptions.addFlags(cmd)
+	o.addFlags(cmd)
 	o.spec.addFlags(cmd)
 	o.spec.addEphemeral(cmd)
 	return cmd

@@ -136,7 +136,7 @@ func (a *app) completeTasks(cmd *cobra.Command, _ []string, _ string) ([]cobra.C
 	if err != nil {
 		return nil, cobra.ShellCompDirectiveError
 	}
-	defer m.Close()
+	defer a.close(m)
 	infos, err := m.List(cmd.Context(), c.Home)
 	if err != nil {
 		return nil, cobra.ShellCompDirectiveError

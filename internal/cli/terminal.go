@@ -48,7 +48,7 @@ func (a *app) borrowTerminal(raw bool) (*sandbox.Terminal, func(), error) {
 		stopWatch()
 		return nil, nil, cannot("use the terminal", err)
 	}
-	restore := a.onLeave(func() { term.Restore(fd, before) })
+	restore := a.onLeave(func() { _ = term.Restore(fd, before) }) // nothing is left to try
 	return t, func() {
 		restore()
 		stopWatch()

@@ -194,17 +194,17 @@ func (c *command) takeInput(r *wire.Reader) {
 
 // copyOut sends what f yields until its end.
 func copyOut(f *follower, limit func() int64, w *wire.Writer, sending *sync.Mutex, t wire.Type) {
-	buf := pumpBuffers.Get().(*[]byte)
-	defer pumpBuffers.Put(buf)
+	buf := newBuffer()
+	defer buf.release()
 	for {
-		gap, n, err := f.Next(*buf, limit)
+		gap, n, err := f.Next(buf.bytes, limit)
 		sending.Lock()
 		var failed error
 		if gap > 0 {
 			failed = w.WriteMessage(wire.TypeGap, wire.Gap{Stderr: t == wire.TypeStderr, Bytes: gap})
 		}
 		if n > 0 && failed == nil {
-			failed = w.Write(t, (*buf)[:n])
+			failed = w.Write(t, buf.bytes[:n])
 		}
 		sending.Unlock()
 		if failed != nil {
@@ -214,6 +214,7 @@ func copyOut(f *follower, limit func() int64, w *wire.Writer, sending *sync.Mute
 		if err != nil {
 			return
 		}
+		buf.grow(n)
 	}
 }
 

@@ -113,13 +113,14 @@ func (t *cgroupTree) members() []int {
 func (t *cgroupTree) killAll() []int {
 	deadline := bootTime() + killBound
 	for pause := 200 * time.Microsecond; ; pause = min(pause*2, 20*time.Millisecond) {
-		if !t.killByKernel() {
-			for _, pid := range t.members() {
-				unix.Kill(pid, unix.SIGKILL)
-			}
-		}
+		t.killByKernel()
 		if !t.populated() {
 			return nil
+		}
+		// The kernel's way is absent before Linux 5.14, and passes over processes
+		// whose first thread has ended.
+		for _, pid := range t.members() {
+			unix.Kill(pid, unix.SIGKILL)
 		}
 		if bootTime() >= deadline {
 			return t.members()
@@ -142,15 +143,11 @@ func (t *cgroupTree) populated() bool {
 }
 
 // killByKernel is one call that also catches processes forked meanwhile.
-// It exists since Linux 5.14.
-func (t *cgroupTree) killByKernel() bool {
-	f, err := t.open("cgroup.kill", unix.O_WRONLY)
-	if err != nil {
-		return false
+func (t *cgroupTree) killByKernel() {
+	if f, err := t.open("cgroup.kill", unix.O_WRONLY); err == nil {
+		f.Write([]byte("1"))
+		f.Close()
 	}
-	defer f.Close()
-	_, err = f.Write([]byte("1"))
-	return err == nil
 }
 
 // close removes the cgroup if it is empty. Background processes of a finished

@@ -11,6 +11,7 @@ import (
 	"os"
 	"path/filepath"
 	"strconv"
+	"time"
 )
 
 // Find returns the run directory, made if it is missing.
@@ -51,4 +52,16 @@ func own(dir string) error {
 		return os.Chmod(dir, 0o700)
 	}
 	return nil
+}
+
+// Due says whether interval has passed since it last said so for path, to any
+// process, and notes that it has. Two processes that ask at the same moment may
+// both be told.
+func Due(path string, interval time.Duration) bool {
+	if info, err := os.Stat(path); err == nil {
+		if age := time.Since(info.ModTime()); age >= 0 && age < interval {
+			return false
+		}
+	}
+	return os.WriteFile(path, nil, 0o600) == nil && os.Chtimes(path, time.Time{}, time.Now()) == nil
 }

@@ -88,3 +88,24 @@ func TestAcquireGivesUpWithItsContext(t *testing.T) {
 		t.Errorf("got %v", err)
 	}
 }
+
+func TestDueIsTrueOncePerInterval(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "stamp")
+	if !Due(path, time.Hour) || Due(path, time.Hour) {
+		t.Error("not once")
+	}
+	old := time.Now().Add(-2 * time.Hour)
+	if err := os.Chtimes(path, old, old); err != nil {
+		t.Fatal(err)
+	}
+	if !Due(path, time.Hour) {
+		t.Error("not again after the interval")
+	}
+	ahead := time.Now().Add(48 * time.Hour)
+	if err := os.Chtimes(path, ahead, ahead); err != nil {
+		t.Fatal(err)
+	}
+	if !Due(path, time.Hour) {
+		t.Error("a clock that was set back stops it for ever")
+	}
+}

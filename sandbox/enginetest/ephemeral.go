@@ -25,10 +25,7 @@ func ephemeralEnds(t *testing.T, s *suite) {
 	second.says(whoami, me)
 	second.line("sleep 1000 & true").ended(0, sandbox.Exited)
 	second.Close()
-	eventually(t, "its guest has ended", func() bool {
-		_, err := s.manager.StatusOf(bounded(t), first.Identity())
-		return errors.Is(err, sandbox.ErrGone) || errors.Is(err, sandbox.ErrNotFound)
-	})
+	eventually(t, "its guest has ended", func() bool { return s.ended(t, first.Identity()) })
 }
 
 func ephemeralIsRemoved(t *testing.T, s *suite) {
@@ -50,10 +47,7 @@ func ephemeralOfKilled(t *testing.T, s *suite) {
 	other.reads("ready\n")
 	other.kill()
 	m := s.another(t, engine)
-	eventually(t, "its guest has ended", func() bool {
-		_, err := m.StatusOf(bounded(t), id)
-		return errors.Is(err, sandbox.ErrGone) || errors.Is(err, sandbox.ErrNotFound)
-	})
+	eventually(t, "its guest has ended", func() bool { return s.ended(t, id) })
 	// Whoever comes next takes its traces away.
 	if _, err := m.Prune(bounded(t), home, false); err != nil {
 		t.Error(err)

@@ -1,6 +1,7 @@
 package enginetest
 
 import (
+	"context"
 	"fmt"
 	"strings"
 	"testing"
@@ -68,19 +69,33 @@ func forkBomb(t *testing.T, s *suite) {
 
 func noMoreProcesses(t *testing.T, s *suite) {
 	s.need(t, PidsLimit)
-	b := s.box(t, func(spec *sandbox.Spec) { spec.Limits.Pids = 20 })
-	b.line("for i in $(seq 30); do sleep 1000 & done >/dev/null 2>&1")
-	if st := b.status(); st.Processes < 10 || st.Processes > 20 {
-		t.Errorf("%d processes run where 20 may", st.Processes)
+	const limit, n = 20, 30
+	b := s.box(t, func(spec *sandbox.Spec) { spec.Limits.Pids = limit })
+	ctx, cancel := context.WithCancel(bounded(t))
+	defer cancel()
+	results := make(chan outcome, n)
+	for range n {
+		go func() { results <- b.runIn(ctx, sandbox.Command{Argv: []string{"sleep", "1000"}}) }()
 	}
-	var refused bool
-	for range 3 {
-		o := b.line("true & true & true & wait")
-		refused = refused || o.Code != 0 || strings.Contains(o.Out, "Resource temporarily unavailable") || strings.Contains(o.Message, "limit of processes")
+	// Those above the limit come back at once, the others when they are told.
+	for i := range n {
+		if i == n-limit {
+			if st := b.status(); st.Processes > limit || st.Processes < 2 {
+				t.Errorf("%d processes run where %d may", st.Processes, limit)
+			}
+			cancel()
+		}
+		o := <-results
+		switch {
+		case o.Reason == sandbox.NotStarted:
+			if o.Code != 126 || !strings.Contains(o.Message, "limit of processes") {
+				t.Errorf("one is refused with %d: %s", o.Code, o.Message)
+			}
+		case i < n-limit || o.Reason != sandbox.Interrupted:
+			t.Errorf("one ended with %d (%s)", o.Code, o.Reason)
+		}
 	}
-	if !refused {
-		t.Error("more processes can be started")
-	}
+	b.says("echo well", "well")
 }
 
 func noLimits(t *testing.T, s *suite) {

@@ -218,7 +218,7 @@ func (p place) output(line string) string {
 	p.t.Helper()
 	o := p.line(line)
 	if o.Code != 0 {
-		p.t.Fatalf("%q ended with %d (%s): %s", line, o.Code, o.Reason, o.Out)
+		p.t.Fatalf("%.200q ended with %d (%s): %s %s", line, o.Code, o.Reason, o.Message, o.Out)
 	}
 	return strings.TrimSuffix(o.Out, "\n")
 }

@@ -41,6 +41,7 @@ var heights = map[string]int{
 	"sandbox/engine":     engine,
 	"sandbox/enginetest": engine,
 	"internal/boot":      engine,
+	"internal/bench":     door,
 	"internal/gateway":   door,
 	"internal/dashboard": door,
 	"internal/cli":       cli,

@@ -168,7 +168,7 @@ func (c *creation) listen(context.Context) error {
 
 func (c *creation) makeGroup(context.Context) (err error) {
 	l := c.spec.Limits
-	c.group, c.verdict, err = cgroup.Create(c.id.Key(), cgroup.Limits{MemoryBytes: l.Memory, CPUs: l.CPUs, Pids: l.Pids}, c.ids.UID, c.ids.GID)
+	c.group, c.verdict, err = cgroup.Create(c.id.Key(), cgroup.Limits{MemoryBytes: max(l.Memory, 0), CPUs: l.CPUs, Pids: max(l.Pids, 0)}, c.ids.UID, c.ids.GID)
 	return err
 }
 

@@ -11,6 +11,7 @@ import (
 	"os"
 	"path/filepath"
 	"runtime"
+	"sync"
 	"syscall"
 	"time"
 
@@ -25,6 +26,7 @@ type Engine struct {
 	options Options
 	run     string // the run directory
 	build   string
+	known   sync.Map // identity → its run directory
 }
 
 // New returns the engine, or says why this machine cannot have one.
@@ -37,7 +39,7 @@ func New(o Options) (sandbox.Engine, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Engine{o, run, build}, nil
+	return &Engine{options: o, run: run, build: build}, nil
 }
 
 // Name is "native".
@@ -113,26 +115,47 @@ func (e *Engine) Inspect(_ context.Context, id sandbox.Identity) (sandbox.Postur
 
 // Connect opens a stream to the guest through the socket that its creator made.
 func (e *Engine) Connect(ctx context.Context, id sandbox.Identity) (io.ReadWriteCloser, error) {
-	id = id.Normal()
-	dir, err := os.Open(e.runDir(id))
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil, fmt.Errorf("the sandbox %q is not running: %w", id.Task, sandbox.ErrGone)
-	}
-	if err != nil {
-		return nil, err
-	}
-	defer dir.Close()
-	conn, err := (&net.Dialer{}).DialContext(ctx, "unix", socketIn(dir))
+	conn, err := dialIn(ctx, e.connectDir(id))
 	if errors.Is(err, syscall.ECONNREFUSED) || errors.Is(err, fs.ErrNotExist) {
 		return nil, fmt.Errorf("the sandbox %q is not running: %w", id.Task, sandbox.ErrGone)
 	}
 	return conn, err
 }
 
+// connectDir is runDir, remembered: every command asks for it, and resolving a
+// home's links costs more than connecting.
+func (e *Engine) connectDir(id sandbox.Identity) string {
+	if dir, ok := e.known.Load(id); ok {
+		return dir.(string)
+	}
+	dir := e.runDir(id.Normal())
+	if id == id.Normal() {
+		e.known.Store(id, dir)
+	}
+	return dir
+}
+
 const socketName = "guest.sock"
 
-// socketIn names the socket by way of an open directory, because the path of a
-// socket may have only 107 bytes and a run directory may have more.
+// dialIn connects to the socket in a run directory.
+func dialIn(ctx context.Context, run string) (net.Conn, error) {
+	path := filepath.Join(run, socketName)
+	if len(path) > longestSocket {
+		dir, err := os.Open(run)
+		if err != nil {
+			return nil, err
+		}
+		defer dir.Close()
+		path = socketIn(dir)
+	}
+	return (&net.Dialer{}).DialContext(ctx, "unix", path)
+}
+
+// longestSocket is how long the path of a socket may be.
+const longestSocket = 107
+
+// socketIn names the socket by way of an open directory, for paths that are too
+// long.
 func socketIn(dir *os.File) string {
 	return fmt.Sprintf("/proc/self/fd/%d/%s", dir.Fd(), socketName)
 }
@@ -166,14 +189,27 @@ func (e *Engine) Remove(ctx context.Context, id sandbox.Identity, files bool) er
 		}
 		st = &state{IDs: ids}
 	}
-	if files || st != nil && st.Spec.Ephemeral {
+	if files {
 		return e.removeTree(ctx, st, dir)
 	}
-	err = os.Remove(filepath.Join(dir, stateName))
-	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+	return forgetRun(dir, st)
+}
+
+// forgetRun removes what only a run needed. Of an ephemeral sandbox nothing is
+// left then, unless a persistent one of the same name kept files before it.
+func forgetRun(dir string, st *state) error {
+	if err := os.Remove(filepath.Join(dir, stateName)); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return err
 	}
-	return nil
+	if st == nil || !st.Spec.Ephemeral {
+		return nil
+	}
+	for _, kept := range keptDirs {
+		if exists(filepath.Join(dir, kept)) {
+			return nil
+		}
+	}
+	return os.RemoveAll(dir)
 }
 
 // clear removes what a run leaves: cgroups, socket, run directory. Its guest is
@@ -233,7 +269,7 @@ func (e *Engine) sweepOne(ctx context.Context, id sandbox.Identity) (bool, error
 		return false, err
 	}
 	if st != nil && st.Spec.Ephemeral {
-		return true, e.removeTree(ctx, st, e.options.dir(id))
+		return true, forgetRun(e.options.dir(id), st)
 	}
 	return true, nil
 }

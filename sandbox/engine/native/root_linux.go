@@ -68,7 +68,7 @@ func (c *creation) describeRoot() jail.Config {
 		},
 	}
 	if !c.verdict.Pids.Enforced() {
-		config.Processes = uint64(c.spec.Limits.Pids)
+		config.Processes = uint64(max(c.spec.Limits.Pids, 0))
 	}
 	if c.spec.Ephemeral {
 		config.Scratch = append(config.Scratch, jail.Scratch{Path: sandbox.Home, Size: gib, Mode: 0o700, Owned: true})

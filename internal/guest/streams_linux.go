@@ -1,0 +1,176 @@
+package guest
+
+import (
+	"os"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/creack/pty"
+	"golang.org/x/sys/unix"
+)
+
+// buffer is what output is carried in. It starts small, because most commands
+// say little, and grows once when it was full.
+type buffer struct{ bytes []byte }
+
+const (
+	smallBuffer = 4 << 10
+	largeBuffer = 128 << 10
+)
+
+var largeBuffers = sync.Pool{New: func() any { b := make([]byte, largeBuffer); return &b }}
+
+func newBuffer() *buffer { return &buffer{make([]byte, smallBuffer)} }
+
+// grow makes the buffer large if n bytes filled it, and says whether it did.
+func (b *buffer) grow(n int) bool {
+	if n < len(b.bytes) || len(b.bytes) == largeBuffer {
+		return false
+	}
+	b.bytes = *largeBuffers.Get().(*[]byte)
+	return true
+}
+
+func (b *buffer) release() {
+	if len(b.bytes) == largeBuffer {
+		largeBuffers.Put(&b.bytes)
+	}
+}
+
+// pump carries one descriptor of a command into an output.
+type pump struct {
+	from  *os.File
+	to    *output
+	reads atomic.Int64
+	// waiting is true while the pump waits for the command, not for a caller.
+	waiting atomic.Bool
+	ended   chan struct{}
+}
+
+func startPump(from *os.File, to *output) *pump {
+	p := &pump{from: from, to: to, ended: make(chan struct{})}
+	go p.run()
+	return p
+}
+
+func (p *pump) run() {
+	defer close(p.ended)
+	defer p.from.Close()
+	buf := newBuffer()
+	defer buf.release()
+	for {
+		p.waiting.Store(true)
+		n, err := p.from.Read(buf.bytes)
+		p.waiting.Store(false)
+		if n > 0 {
+			p.reads.Add(1)
+			p.to.Write(buf.bytes[:n])
+		}
+		if err != nil {
+			return // end of file, or EIO from a terminal whose last user is gone
+		}
+		if buf.grow(n) {
+			p.widen()
+		}
+	}
+}
+
+// widen lets a command that has much to say, say more at once.
+func (p *pump) widen() {
+	if raw, err := p.from.SyscallConn(); err == nil {
+		raw.Control(func(fd uintptr) { unix.FcntlInt(fd, unix.F_SETPIPE_SZ, largeBuffer) })
+	}
+}
+
+const (
+	// A background child may hold the output open for ever. Once the command
+	// has exited its output counts as complete after this much silence, and in
+	// any case after the bound.
+	drainSilence = 300 * time.Millisecond
+	drainBound   = 2 * time.Second
+)
+
+// drain waits until the output is complete.
+func (c *command) drain() {
+	bound := time.After(drainBound)
+	for _, p := range c.pumps {
+		for {
+			before := p.reads.Load()
+			select {
+			case <-p.ended:
+			case <-time.After(drainSilence):
+				// A pump that waits for a slow caller is not silent.
+				if !p.waiting.Load() || p.reads.Load() != before {
+					select {
+					case <-bound:
+						if p.waiting.Load() {
+							return
+						}
+					default:
+					}
+					continue
+				}
+			}
+			break
+		}
+	}
+}
+
+// open makes the child's standard descriptors and starts the pumps on ours.
+func (c *command) open(theirs *[]*os.File) (map[int]*os.File, error) {
+	if c.request.TTY != nil {
+		master, slave, err := pty.Open()
+		if err != nil {
+			return nil, err
+		}
+		pty.Setsize(master, &pty.Winsize{Rows: c.request.TTY.Rows, Cols: c.request.TTY.Cols})
+		c.master, c.slave, c.stdin = master, slave, master
+		c.pumps = append(c.pumps, startPump(master, c.stdout))
+		return map[int]*os.File{0: slave, 1: slave, 2: slave}, nil
+	}
+	files := make(map[int]*os.File)
+	if c.request.Stdin {
+		read, write, err := pipe(1)
+		if err != nil {
+			return nil, err
+		}
+		*theirs = append(*theirs, read)
+		files[0], c.stdin = read, write
+	} else {
+		null, err := os.Open(os.DevNull)
+		if err != nil {
+			return nil, err
+		}
+		*theirs = append(*theirs, null)
+		files[0] = null
+	}
+	for number, out := range map[int]*output{1: c.stdout, 2: c.stderr} {
+		if number == 2 && c.stderr == c.stdout {
+			files[2] = files[1]
+			continue
+		}
+		read, write, err := pipe(0)
+		if err != nil {
+			return nil, err
+		}
+		*theirs = append(*theirs, write)
+		files[number] = write
+		c.pumps = append(c.pumps, startPump(read, out))
+	}
+	if c.stderr == c.stdout {
+		files[2] = files[1]
+	}
+	return files, nil
+}
+
+// pipe makes a pipe of which end number ours (0 read, 1 write) is non-blocking,
+// for our poller, while the child's end blocks as programs expect.
+func pipe(ours int) (read, write *os.File, err error) {
+	var fds [2]int
+	if err := unix.Pipe2(fds[:], unix.O_CLOEXEC); err != nil {
+		return nil, nil, os.NewSyscallError("pipe", err)
+	}
+	unix.SetNonblock(fds[ours], true)
+	return os.NewFile(uintptr(fds[0]), "pipe"), os.NewFile(uintptr(fds[1]), "pipe"), nil
+}
