@@ -46,18 +46,7 @@ func (r *reaper) start(c *spawn.Command) (int, <-chan syscall.WaitStatus, error)
 // watch reaps one command as soon as it ends. The signal would tell us too, but
 // later: it has to pass through more threads than the poller.
 func (r *reaper) watch(p spawn.Process) {
-	unix.SetNonblock(p.PIDFD, true)
-	file := os.NewFile(uintptr(p.PIDFD), "pidfd")
-	defer file.Close()
-	raw, err := file.SyscallConn()
-	if err != nil {
-		return
-	}
-	raw.Read(func(fd uintptr) bool {
-		poll := []unix.PollFd{{Fd: int32(fd), Events: unix.POLLIN}}
-		n, err := unix.Poll(poll, 0)
-		return n > 0 || err != nil && err != unix.EINTR
-	})
+	p.Ended()
 	r.reap(p.PID)
 }
 

@@ -14,6 +14,7 @@ var limitTests = []test{
 	{"limits/a command that needs too much memory is told so", outOfMemory},
 	{"limits/the sandbox lives on after that", afterOutOfMemory},
 	{"limits/a fork bomb ends at the limit", forkBomb},
+	{"limits/a command cannot fork beyond the limit", noMoreForks},
 	{"limits/commands say that there are no more processes", noMoreProcesses},
 	{"limits/no limit was asked for", noLimits},
 	{"limits/memory file systems are bounded", scratchIsBounded},
@@ -67,10 +68,26 @@ func forkBomb(t *testing.T, s *suite) {
 	b.says("echo well", "well")
 }
 
+func noMoreForks(t *testing.T, s *suite) {
+	s.need(t, PidsLimit)
+	const limit = 30
+	b := s.box(t, func(spec *sandbox.Spec) { spec.Limits.Pids = limit })
+	o := b.line("exec sh -c 'for i in $(seq 60); do sleep 1000 & done'")
+	if o.Code == 0 || !strings.Contains(strings.ToLower(o.Out), "fork") {
+		t.Errorf("sixty forks ended with %d: %s", o.Code, o.Out)
+	}
+	if st := b.status(); st.Processes > limit || st.Processes < limit/2 {
+		t.Errorf("%d processes run where %d may", st.Processes, limit)
+	}
+}
+
 func noMoreProcesses(t *testing.T, s *suite) {
 	s.need(t, PidsLimit)
 	const limit, n = 20, 30
 	b := s.box(t, func(spec *sandbox.Spec) { spec.Limits.Pids = limit })
+	if fact := b.facts()[sandbox.FactPids]; !strings.Contains(fact.Value, "cgroup") {
+		t.Skipf("here the limit binds only forks of commands: %s", fact.Value)
+	}
 	ctx, cancel := context.WithCancel(bounded(t))
 	defer cancel()
 	results := make(chan outcome, n)

@@ -26,7 +26,7 @@ var reuseTests = []test{
 
 // whoami tells sandboxes apart that have the same files: it is made anew with
 // each guest.
-const whoami = "[ -e /tmp/id ] || (set -C; cat /proc/sys/kernel/random/uuid >/tmp/id) 2>/dev/null; cat /tmp/id"
+const whoami = "[ -e /tmp/id ] || { cat /proc/sys/kernel/random/uuid >/tmp/id.$$; ln /tmp/id.$$ /tmp/id; } 2>/dev/null; cat /tmp/id"
 
 func secondManager(t *testing.T, s *suite) {
 	first := s.box(t)

@@ -47,7 +47,12 @@ type plan struct {
 	subreaper  bool
 	terminal   bool
 	uid, gid   uintptr
+	ambient    []uintptr
+	header     unix.CapUserHeader
+	caps       [2]unix.CapUserData
+	// What the child tells of its failure, through the memory that it shares.
 	failedStep int
+	failed     syscall.Errno
 }
 
 // cloneArgs is the kernel's struct clone_args, in its third version.
@@ -55,6 +60,7 @@ type cloneArgs struct {
 	flags, pidfd, childTID, parentTID, exitSignal, stack, stackSize, tls, setTID, setTIDSize, cgroup uint64
 }
 
+// cloneFlags are those of every fork.
 const cloneFlags = unix.CLONE_VFORK | unix.CLONE_VM | unix.CLONE_PIDFD
 
 type filePlacement struct{ from, to uintptr }
@@ -66,6 +72,7 @@ const (
 	stepFiles
 	stepLimits
 	stepUser
+	stepCapabilities
 	stepDirectory
 	stepExec
 )
@@ -86,7 +93,7 @@ func forkExec(p *plan) (pid uintptr, errno syscall.Errno) {
 		// kernel then waits for a grace period, ten milliseconds and more.
 		pid, code = vfork(unix.SYS_CLONE3, uintptr(unsafe.Pointer(&p.clone)), unsafe.Sizeof(p.clone), 0)
 	} else {
-		pid, code = vfork(unix.SYS_CLONE, cloneFlags|uintptr(unix.SIGCHLD), 0, uintptr(unsafe.Pointer(&p.pidfd)))
+		pid, code = vfork(unix.SYS_CLONE, uintptr(p.clone.flags)|uintptr(unix.SIGCHLD), 0, uintptr(unsafe.Pointer(&p.pidfd)))
 	}
 	if code != 0 || pid != 0 {
 		afterFork()
@@ -110,29 +117,25 @@ func child(p *plan) {
 		syscall.RawSyscall6(unix.SYS_PRCTL, unix.PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0, 0)
 	}
 	if _, _, e = syscall.RawSyscall(unix.SYS_SETSID, 0, 0, 0); e != 0 {
-		p.failedStep = stepSession
-		fail(e)
+		p.fail(stepSession, e)
 		return
 	}
 	for i := range p.files {
 		if _, _, e = syscall.RawSyscall(unix.SYS_DUP3, p.files[i].from, p.files[i].to, 0); e != 0 {
-			p.failedStep = stepFiles
-			fail(e)
+			p.fail(stepFiles, e)
 			return
 		}
 	}
 	if p.terminal {
 		if _, _, e = syscall.RawSyscall(unix.SYS_IOCTL, 0, unix.TIOCSCTTY, 0); e != 0 {
-			p.failedStep = stepFiles
-			fail(e)
+			p.fail(stepFiles, e)
 			return
 		}
 	}
 	for i := range p.rlimits {
 		r := &p.rlimits[i]
 		if _, _, e = syscall.RawSyscall6(unix.SYS_PRLIMIT64, 0, r.Resource, uintptr(unsafe.Pointer(&r.Value)), 0, 0, 0); e != 0 {
-			p.failedStep = stepLimits
-			fail(e)
+			p.fail(stepLimits, e)
 			return
 		}
 	}
@@ -142,27 +145,30 @@ func child(p *plan) {
 			_, _, e = syscall.RawSyscall(unix.SYS_SETRESUID, p.uid, p.uid, p.uid)
 		}
 		if e != 0 {
-			p.failedStep = stepUser
-			fail(e)
+			p.fail(stepUser, e)
+			return
+		}
+	}
+	if len(p.ambient) > 0 {
+		_, _, e = syscall.RawSyscall(unix.SYS_CAPSET, uintptr(unsafe.Pointer(&p.header)), uintptr(unsafe.Pointer(&p.caps)), 0)
+		for i := 0; e == 0 && i < len(p.ambient); i++ {
+			_, _, e = syscall.RawSyscall6(unix.SYS_PRCTL, unix.PR_CAP_AMBIENT, unix.PR_CAP_AMBIENT_RAISE, p.ambient[i], 0, 0, 0)
+		}
+		if e != 0 {
+			p.fail(stepCapabilities, e)
 			return
 		}
 	}
 	if p.dir != nil {
 		if _, _, e = syscall.RawSyscall(unix.SYS_CHDIR, uintptr(unsafe.Pointer(p.dir)), 0, 0); e != 0 {
-			p.failedStep = stepDirectory
-			fail(e)
+			p.fail(stepDirectory, e)
 			return
 		}
 	}
 	_, _, e = syscall.RawSyscall(unix.SYS_EXECVE, uintptr(unsafe.Pointer(p.path)), uintptr(unsafe.Pointer(p.argv)), uintptr(unsafe.Pointer(p.envp)))
-	p.failedStep = stepExec
-	fail(e)
+	p.fail(stepExec, e)
 }
-
-// childErrno is where a child leaves its error. One spawner thread exists and it
-// sleeps while the child runs, so there is never more than one writer.
-var childErrno uintptr
 
 //go:norace
 //go:nosplit
-func fail(e syscall.Errno) { childErrno = uintptr(e) }
+func (p *plan) fail(step int, e syscall.Errno) { p.failedStep, p.failed = step, e }

@@ -26,6 +26,11 @@ type Command struct {
 	Cgroup int
 	// UID and GID are who it runs as; zero keeps the thread's.
 	UID, GID int
+	// Namespaces are the CLONE_NEW flags of namespaces that it gets for itself.
+	Namespaces uint64
+	// Ambient are capabilities that it keeps through its exec without being
+	// root: those of a user namespace that has no ids yet.
+	Ambient []uintptr
 	// Subreaper makes orphans of the command its children, so that its tree can
 	// be found by lineage as long as its first process lives.
 	Subreaper bool
@@ -53,13 +58,6 @@ type request struct {
 type result struct {
 	process Process
 	err     error
-}
-
-// Process is a command that was started and not yet waited for.
-type Process struct {
-	PID int
-	// PIDFD becomes readable when it ends. It is the caller's to close.
-	PIDFD int
 }
 
 // Error tells at which step a start failed.
@@ -110,7 +108,7 @@ func (s *Spawner) serve(prepare func() error, prepared chan<- error) {
 		if r.step != nil {
 			res.err = r.step()
 		} else {
-			res.process, res.err = start(r.command)
+			res.process, res.err = Start(r.command)
 		}
 		r.answer <- res
 	}
@@ -136,7 +134,8 @@ func (s *Spawner) Start(c *Command) (Process, error) {
 // source never sits where another one has to go.
 const firstFree = 128
 
-func start(c *Command) (Process, error) {
+// Start forks and executes c from the calling thread, with what that has.
+func Start(c *Command) (Process, error) {
 	p, release, err := prepare(c)
 	if err != nil {
 		return Process{}, err
@@ -144,15 +143,13 @@ func start(c *Command) (Process, error) {
 	defer release()
 
 	syscall.ForkLock.Lock()
-	childErrno = 0
 	pid, errno := forkExec(p)
-	failed := syscall.Errno(childErrno)
 	syscall.ForkLock.Unlock()
 
 	if errno != 0 {
 		return Process{}, &Error{"fork", errno}
 	}
-	if failed != 0 {
+	if p.failed != 0 {
 		// The child is gone; nobody else knows of it, so it is ours to reap.
 		unix.Close(int(p.pidfd))
 		var status syscall.WaitStatus
@@ -161,16 +158,24 @@ func start(c *Command) (Process, error) {
 				break
 			}
 		}
-		return Process{}, &Error{stepName(p.failedStep), failed}
+		return Process{}, &Error{stepName(p.failedStep), p.failed}
 	}
 	return Process{int(pid), int(p.pidfd)}, nil
 }
 
 func prepare(c *Command) (*plan, func(), error) {
 	p := &plan{subreaper: c.Subreaper, terminal: c.Terminal, rlimits: c.Rlimits, uid: uintptr(c.UID), gid: uintptr(c.GID)}
+	p.clone = cloneArgs{flags: cloneFlags | c.Namespaces, pidfd: uint64(uintptr(unsafe.Pointer(&p.pidfd))), exitSignal: uint64(unix.SIGCHLD)}
 	if c.Cgroup >= 0 {
 		p.intoCgroup = true
-		p.clone = cloneArgs{flags: cloneFlags | unix.CLONE_INTO_CGROUP, pidfd: uint64(uintptr(unsafe.Pointer(&p.pidfd))), exitSignal: uint64(unix.SIGCHLD), cgroup: uint64(c.Cgroup)}
+		p.clone.flags |= unix.CLONE_INTO_CGROUP
+		p.clone.cgroup = uint64(c.Cgroup)
+	}
+	p.ambient, p.header.Version = c.Ambient, unix.LINUX_CAPABILITY_VERSION_3
+	for _, capability := range c.Ambient {
+		set := &p.caps[capability/32]
+		set.Permitted |= 1 << (capability % 32)
+		set.Effective, set.Inheritable = set.Permitted, set.Permitted
 	}
 	var moved []int
 	release := func() {
@@ -228,6 +233,8 @@ func stepName(step int) string {
 		return "resource limits"
 	case stepUser:
 		return "change user"
+	case stepCapabilities:
+		return "capabilities"
 	case stepDirectory:
 		return "chdir"
 	default:

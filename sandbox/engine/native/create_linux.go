@@ -7,10 +7,8 @@ import (
 	"fmt"
 	"net"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"strconv"
-	"syscall"
 	"time"
 
 	"golang.org/x/sys/unix"
@@ -18,6 +16,7 @@ import (
 	"hermes.example/hermes/internal/atomicfile"
 	"hermes.example/hermes/internal/cgroup"
 	"hermes.example/hermes/internal/guest/jail"
+	"hermes.example/hermes/internal/guest/spawn"
 	"hermes.example/hermes/internal/guestbin"
 	"hermes.example/hermes/sandbox"
 )
@@ -43,7 +42,7 @@ type creation struct {
 	verdict  cgroup.Verdict
 	listener *net.UnixListener
 	outer    *jail.Outer
-	guest    *exec.Cmd
+	guest    *spawn.Process
 	files    []*os.File // given to the guest, closed here afterwards
 	config   jail.Config
 	state    state
@@ -190,25 +189,27 @@ func (c *creation) startGuest(context.Context) error {
 		return err
 	}
 	defer inner.Close()
-	flags := uintptr(unix.CLONE_NEWUSER | unix.CLONE_NEWNS | unix.CLONE_NEWPID | unix.CLONE_NEWUTS | unix.CLONE_NEWIPC)
+	flags := uint64(unix.CLONE_NEWUSER | unix.CLONE_NEWNS | unix.CLONE_NEWPID | unix.CLONE_NEWUTS | unix.CLONE_NEWIPC)
 	if c.spec.Network == sandbox.NetworkNone {
 		flags |= unix.CLONE_NEWNET
 	}
+	null, err := os.OpenFile(os.DevNull, os.O_RDWR, 0)
+	if err != nil {
+		return err
+	}
+	defer null.Close()
 	start := func(cgroupFD int) (int, error) {
-		guest := exec.Command(path)
-		guest.Args = []string{"hermes-guest"}
-		guest.Env = []string{"GOMAXPROCS=2", "GOGC=50"}
-		guest.Dir = "/"
-		guest.ExtraFiles = []*os.File{inner}
-		guest.SysProcAttr = &syscall.SysProcAttr{Cloneflags: flags, Setsid: true, AmbientCaps: setupCapabilities}
-		if cgroupFD >= 0 {
-			guest.SysProcAttr.UseCgroupFD, guest.SysProcAttr.CgroupFD = true, cgroupFD
-		}
-		if err := guest.Start(); err != nil {
+		// A vfork, so that the size of our own process does not count.
+		guest, err := spawn.Start(&spawn.Command{
+			Path: path, Argv: []string{"hermes-guest"}, Env: []string{"GOMAXPROCS=2", "GOGC=50"}, Dir: "/",
+			Files:      map[int]int{0: int(null.Fd()), 1: int(null.Fd()), 2: int(null.Fd()), 3: int(inner.Fd())},
+			Namespaces: flags, Ambient: setupCapabilities, Cgroup: cgroupFD,
+		})
+		if err != nil {
 			return 0, err
 		}
-		c.guest = guest
-		return guest.Process.Pid, nil
+		c.guest = &guest
+		return guest.PID, nil
 	}
 	if err := c.group.Start(start); err != nil {
 		return explainStart(err)
@@ -230,7 +231,7 @@ func explainStart(err error) error {
 }
 
 func (c *creation) mapIDs(ctx context.Context) error {
-	return c.ids.apply(ctx, c.guest.Process.Pid)
+	return c.ids.apply(ctx, c.guest.PID)
 }
 
 // configure describes the sandbox to its guest and takes the guest's report.
@@ -285,7 +286,7 @@ func (c *creation) addDescriptors() error {
 func (c *creation) recordState(context.Context) error {
 	c.state.Identity, c.state.Spec, c.state.SpecHash = c.id, c.spec.Public(), c.spec.Hash()
 	c.state.Created, c.state.Build, c.state.IDs = time.Now().UTC(), c.engine.build, c.ids
-	if err := c.state.describe(c.guest.Process.Pid); err != nil {
+	if err := c.state.describe(c.guest.PID); err != nil {
 		return err
 	}
 	return c.state.write(c.dir)
@@ -315,7 +316,7 @@ func (c *creation) undo() {
 		c.outer.Close()
 	}
 	if c.guest != nil {
-		c.guest.Process.Kill()
+		c.guest.Kill()
 		c.guest.Wait()
 	}
 	if c.group != nil {

@@ -180,7 +180,7 @@ func (c *creation) openTree(source string, shift bool) (*os.File, error) {
 	if !shift {
 		return tree, nil
 	}
-	users, err := os.Open("/proc/" + strconv.Itoa(c.guest.Process.Pid) + "/ns/user")
+	users, err := os.Open("/proc/" + strconv.Itoa(c.guest.PID) + "/ns/user")
 	if err == nil {
 		err = unix.MountSetattr(fd, "", unix.AT_EMPTY_PATH|unix.AT_RECURSIVE,
 			&unix.MountAttr{Attr_set: unix.MOUNT_ATTR_IDMAP, Userns_fd: uint64(users.Fd())})
