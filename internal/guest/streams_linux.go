@@ -40,9 +40,9 @@ func (b *buffer) release() {
 
 // pump carries one descriptor of a command into an output.
 type pump struct {
-	from  *os.File
-	to    *output
-	reads atomic.Int64
+	from   *os.File
+	to     *output
+	passed atomic.Int64 // bytes that the output has
 	// waiting is true while the pump waits for the command, not for a caller.
 	waiting atomic.Bool
 	ended   chan struct{}
@@ -64,8 +64,8 @@ func (p *pump) run() {
 		n, err := p.from.Read(buf.bytes)
 		p.waiting.Store(false)
 		if n > 0 {
-			p.reads.Add(1)
 			p.to.Write(buf.bytes[:n])
+			p.passed.Add(int64(n))
 		}
 		if err != nil {
 			return // end of file, or EIO from a terminal whose last user is gone
@@ -85,36 +85,46 @@ func (p *pump) widen() {
 
 const (
 	// A background child may hold the output open for ever. Once the command
-	// has exited its output counts as complete after this much silence, and in
-	// any case after the bound.
+	// has exited its output counts as complete after this much silence, or,
+	// where there is none, after the bound.
 	drainSilence = 300 * time.Millisecond
 	drainBound   = 2 * time.Second
 )
 
 // drain waits until the output is complete.
 func (c *command) drain() {
-	bound := time.After(drainBound)
+	bound := bootTime() + drainBound
 	for _, p := range c.pumps {
-		for {
-			before := p.reads.Load()
-			select {
-			case <-p.ended:
-			case <-time.After(drainSilence):
-				// A pump that waits for a slow caller is not silent.
-				if !p.waiting.Load() || p.reads.Load() != before {
-					select {
-					case <-bound:
-						if p.waiting.Load() {
-							return
-						}
-					default:
-					}
-					continue
-				}
-			}
-			break
+		p.drain(bound)
+	}
+}
+
+// drain returns at the end of file, or when only a background child can still be
+// writing: all is passed on that was in the pipe when the command had exited.
+// However long a slow caller takes for that, nothing of it is lost.
+func (p *pump) drain(bound time.Duration) {
+	own := p.passed.Load() + largeBuffer + p.pending() // the pump may hold a buffer of it
+	for {
+		before := p.passed.Load()
+		select {
+		case <-p.ended:
+			return
+		case <-time.After(drainSilence):
+		}
+		silent := p.waiting.Load() && p.passed.Load() == before
+		if silent || p.passed.Load() >= own && bootTime() >= bound {
+			return
 		}
 	}
+}
+
+// pending is how much waits to be read.
+func (p *pump) pending() int64 {
+	pending := 0
+	if raw, err := p.from.SyscallConn(); err == nil {
+		raw.Control(func(fd uintptr) { pending, _ = unix.IoctlGetInt(int(fd), unix.TIOCINQ) })
+	}
+	return int64(pending)
 }
 
 // open makes the child's standard descriptors and starts the pumps on ours.

@@ -69,6 +69,8 @@ type Bind struct {
 	Writable   bool
 	// Device is a device node: it alone may be used as one.
 	Device bool
+	// Owned gives the directory itself to the user that commands run as.
+	Owned bool
 }
 
 // Names of descriptors.

@@ -13,7 +13,7 @@ func RemoveTree(dir string) error {
 	if _, err := io.Copy(io.Discard, os.NewFile(setupFD, "ready")); err != nil {
 		return err
 	}
-	if err := becomeRoot(true); err != nil {
+	if err := becomeRoot(false); err != nil {
 		return err
 	}
 	entries, err := os.ReadDir(dir)

@@ -48,6 +48,11 @@ func buildRoot(c Config, files map[string]*os.File) error {
 		return err
 	}
 	for i, b := range binds {
+		if b.Owned {
+			if err := giveTo(trees[i], c.UID, c.GID); err != nil {
+				return fmt.Errorf("cannot give %s to user %d: %w", b.Target, c.UID, err)
+			}
+		}
 		if err := attach(b, trees[i]); err != nil {
 			return err
 		}
@@ -116,6 +121,19 @@ func openTree(b Bind, files map[string]*os.File) (int, error) {
 		return -1, fmt.Errorf("cannot restrict the bind of %s: %w", b.Source, err)
 	}
 	return tree, nil
+}
+
+// giveTo makes a user the owner of the top of a tree. Only root of the sandbox
+// can: to an ordinary creator the sandbox's other users are strangers.
+func giveTo(tree, uid, gid int) error {
+	var stat unix.Stat_t
+	if err := unix.Fstatat(tree, "", &stat, unix.AT_EMPTY_PATH); err != nil {
+		return err
+	}
+	if int(stat.Uid) == uid && int(stat.Gid) == gid {
+		return nil
+	}
+	return unix.Fchownat(tree, "", uid, gid, unix.AT_EMPTY_PATH)
 }
 
 // furnish makes the folders, links and files of the root and mounts what comes

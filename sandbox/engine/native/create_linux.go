@@ -96,44 +96,39 @@ func (c *creation) planIDs(context.Context) (err error) {
 	return nil
 }
 
-// makeDirs makes the directories of the sandbox, owned by the users who use them
-// inside.
+// makeDirs makes the directories of the sandbox, owned by its root. The guest
+// gives the home and the workspace to the user who is to have them.
 func (c *creation) makeDirs(context.Context) error {
 	_, err := os.Stat(c.dir)
 	c.madeIt = errors.Is(err, os.ErrNotExist)
 	if err := os.MkdirAll(c.dir, 0o700); err != nil {
 		return fmt.Errorf("cannot make its directory: %w", err)
 	}
-	uid, gid, _ := c.spec.UserIDs()
-	if err := c.makeOwned(spoolName, 0o700, 0, 0); err != nil {
-		return err
+	names := []string{spoolName}
+	if !c.spec.Ephemeral {
+		names = append(names, keptDirs...)
 	}
-	if c.spec.Ephemeral {
-		return nil
-	}
-	for _, name := range keptDirs {
-		if err := c.makeOwned(name, 0o700, uid, gid); err != nil {
+	for _, name := range names {
+		if err := c.makeOwned(name); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// makeOwned makes a directory for an inside user. An ordinary caller owns the
-// ids 0 and cannot give files to others; the guest's root then serves them.
-func (c *creation) makeOwned(name string, mode os.FileMode, uid, gid int) error {
+// makeOwned makes a directory for root of the sandbox, who to an ordinary caller
+// is the caller.
+func (c *creation) makeOwned(name string) error {
 	path := filepath.Join(c.dir, name)
-	err := os.Mkdir(path, mode)
+	err := os.Mkdir(path, 0o700)
 	if errors.Is(err, os.ErrExist) {
 		return nil
 	}
+	if err == nil && os.Geteuid() == 0 {
+		err = os.Chown(path, c.ids.UID, c.ids.GID)
+	}
 	if err != nil {
 		return fmt.Errorf("cannot make its directory: %w", err)
-	}
-	if os.Geteuid() == 0 {
-		if err := os.Chown(path, outside(c.ids.UIDs, uid), outside(c.ids.GIDs, gid)); err != nil {
-			return fmt.Errorf("cannot give %s to its user: %w", path, err)
-		}
 	}
 	return nil
 }

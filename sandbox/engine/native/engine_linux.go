@@ -11,6 +11,7 @@ import (
 	"os"
 	"path/filepath"
 	"runtime"
+	"strings"
 	"sync"
 	"syscall"
 	"time"
@@ -235,6 +236,10 @@ func (e *Engine) Sweep(ctx context.Context, home string) (int, error) {
 	}
 	removed := 0
 	for _, entry := range entries {
+		if key, ok := strings.CutSuffix(entry.Name(), ".lock"); ok && !exists(filepath.Join(e.run, key)) {
+			removeLock(ctx, filepath.Join(e.run, entry.Name()))
+			continue
+		}
 		id, err := e.ownerOf(entry.Name())
 		if err != nil || id.Home != home {
 			continue
@@ -257,7 +262,7 @@ func (e *Engine) sweepOne(ctx context.Context, id sandbox.Identity) (bool, error
 	if err != nil {
 		return false, nil // somebody is at it
 	}
-	defer lock.Release(false)
+	defer lock.Release(true)
 	st, err := e.load(id)
 	if err == nil && st.alive() {
 		return false, nil
@@ -294,7 +299,7 @@ func (e *Engine) ownerOf(name string) (sandbox.Identity, error) {
 // to subordinate ids of the caller, which only a process that has them may touch.
 func (e *Engine) removeTree(ctx context.Context, st *state, dir string) error {
 	err := os.RemoveAll(dir)
-	if err == nil || st == nil || !errors.Is(err, fs.ErrPermission) || st.IDs.Mode != idsSubordinate {
+	if err == nil || st == nil || !errors.Is(err, fs.ErrPermission) || st.IDs.Mode == idsRange {
 		return err
 	}
 	if err := removeInNamespace(ctx, st.IDs, dir); err != nil {

@@ -193,13 +193,3 @@ func covers(ranges []idRange, id int) bool {
 	}
 	return false
 }
-
-// outside is who an inside id is on the host.
-func outside(ranges []idRange, id int) int {
-	for _, r := range ranges {
-		if id >= r.Inside && id < r.Inside+r.Count {
-			return r.Outside + id - r.Inside
-		}
-	}
-	return -1
-}

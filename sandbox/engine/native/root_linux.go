@@ -139,7 +139,7 @@ func (c *creation) addBinds() error {
 			if target == sandbox.Workspace && c.mounts(target) {
 				continue
 			}
-			if err := c.addBind(jail.Bind{Source: filepath.Join(c.dir, name), Target: target, Writable: true}, false); err != nil {
+			if err := c.addBind(jail.Bind{Source: filepath.Join(c.dir, name), Target: target, Writable: true, Owned: true}, false); err != nil {
 				return err
 			}
 		}
