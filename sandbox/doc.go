@@ -6,7 +6,7 @@
 // on its own, or in a [Session] that keeps directory, variables, functions and
 // aliases from one to the next:
 //
-//	engine, err := native.New(native.Options{Home: home})
+//	engine, err := native.New(native.Options{})
 //	manager := sandbox.NewManager(engine, sandbox.Options{})
 //	defer manager.Close()
 //	box, err := manager.Ensure(ctx, sandbox.Identity{Home: home, Task: "build"}, sandbox.Spec{})

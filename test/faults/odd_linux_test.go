@@ -89,7 +89,7 @@ func TestBackgroundWriterDoesNotHoldTheResult(t *testing.T) {
 	everyone(t, func(t *testing.T) {
 		a := newArena(t)
 		box := a.ensure("t", sandbox.Spec{})
-		for range 5 {
+		for range 2 {
 			began := time.Now()
 			var out counter
 			o := a.try(box, sandbox.Command{Line: "yes & sleep 0.1; exit 4", Stdout: &out})

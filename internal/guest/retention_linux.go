@@ -1,0 +1,114 @@
+package guest
+
+import (
+	"os"
+	"strconv"
+	"time"
+)
+
+// retain keeps a finished command for callers that come back, and forgets the
+// oldest ones: their output by size, themselves by age.
+func (s *Server) retain(c *command) {
+	if c.tree != nil && !c.tree.close() {
+		s.mu.Lock()
+		s.emptied = append(s.emptied, c.tree)
+		s.mu.Unlock()
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.trim.Reset(trimAfter)
+	s.finished = append(s.finished, c)
+	c.measure()
+	s.memory, s.disk = s.memory+c.memory, s.disk+c.disk
+	for s.memory > keptMemory || s.disk > keptDisk {
+		oldest := s.finished[s.dropped]
+		oldest.drop()
+		s.memory, s.disk = s.memory-oldest.memory, s.disk-oldest.disk
+		s.dropped++
+	}
+	for bootTime()-s.finished[0].began > rememberedFor {
+		delete(s.commands, s.finished[0].id)
+		s.finished[0].drop()
+		if s.dropped > 0 {
+			s.dropped--
+		} else {
+			s.memory, s.disk = s.memory-s.finished[0].memory, s.disk-s.finished[0].disk
+		}
+		s.finished = s.finished[1:]
+	}
+}
+
+// settle takes a command that ended off the lease.
+func (s *Server) settle(c *command) {
+	left := s.leftovers(c)
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.running--
+	s.lastUse = bootTime()
+	for pid, o := range left {
+		s.orphans[pid] = o
+	}
+}
+
+const (
+	keptMemory    = 2 << 20
+	keptDisk      = 256 << 20
+	rememberedFor = 24 * time.Hour
+)
+
+// orphan is a background process that outlived its command.
+type orphan struct {
+	started uint64
+	owner   *command
+}
+
+// leftovers finds the orphans of a command that just ended, where membership is
+// known by lineage only.
+func (s *Server) leftovers(c *command) map[int]orphan {
+	if _, ok := c.tree.(*lineageTree); !ok {
+		return nil
+	}
+	var found map[int]orphan
+	self := os.Getpid()
+	for _, name := range processNames() {
+		pid, err := strconv.Atoi(name)
+		if err != nil || pid == self || s.reaper.isMain(pid) {
+			continue
+		}
+		if p, ok := readProcess(name); ok && p.parent == self && !p.zombie && !s.ownedByAnother(c, p) {
+			if found == nil {
+				found = make(map[int]orphan)
+			}
+			found[pid] = orphan{p.started, c}
+		}
+	}
+	return found
+}
+
+// ownedByAnother says whether p, a child of the guest, belongs to a command
+// other than c.
+func (s *Server) ownedByAnother(c *command, p process) bool {
+	if p.pid != c.pid && s.reaper.isMain(p.pid) {
+		return true
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	o, ok := s.orphans[p.pid]
+	return ok && o.started == p.started && o.owner != c
+}
+
+// cgroupName returns a name for a command's cgroup, and removes those whose
+// background processes have ended meanwhile.
+func (s *Server) cgroupName() string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	rest := s.emptied[:0]
+	for _, t := range s.emptied {
+		if !t.close() {
+			rest = append(rest, t)
+		}
+	}
+	s.emptied = rest
+	s.sequence++
+	return "c" + strconv.FormatUint(s.sequence, 10)
+}
