@@ -73,11 +73,12 @@ func (g *Group) startHere(start func(int) (int, error), fd int, v1 []string) err
 			return fmt.Errorf("cannot start the guest in cgroup %q: %w", g.name, err)
 		}
 	}
-	pid, err := start(fd)
+	_, err := start(fd)
 	if fd == -1 || !(errors.Is(err, unix.ENOSYS) || errors.Is(err, unix.E2BIG)) {
 		return err
 	}
-	if pid, err = start(-1); err != nil {
+	pid, err := start(-1)
+	if err != nil {
 		return err
 	}
 	return g.AddGuest(pid)

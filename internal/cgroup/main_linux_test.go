@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"os"
+	"runtime"
 	"os/exec"
 	"path/filepath"
 	"slices"
@@ -28,7 +29,8 @@ func TestMain(m *testing.M) {
 	case "hog":
 		hog()
 	case "burn":
-		for {
+		for n := uint64(0); ; n++ {
+			runtime.KeepAlive(n)
 		}
 	case "thread":
 		threadInside()

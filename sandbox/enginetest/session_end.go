@@ -8,9 +8,9 @@ import (
 )
 
 var sessionEndTests = []test{
-	{"sessions/exit keeps exports and directory and its status", exitKeepsState},
-	{"sessions/exec keeps exports and directory", execKeepsState},
-	{"sessions/set -e keeps exports and directory", errexitKeepsState},
+	{"sessions/D20 exit keeps exports and directory and its status", exitKeepsState},
+	{"sessions/D20 exec keeps exports and directory", execKeepsState},
+	{"sessions/D20 set -e keeps exports and directory", errexitKeepsState},
 	{"sessions/a user's EXIT trap runs and the state is kept", userTrapIsChained},
 	{"sessions/a background child does not keep the report open", backgroundReport},
 	{"sessions/a signal that the shell survives keeps the state", survivedSignal},

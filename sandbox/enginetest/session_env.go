@@ -9,11 +9,11 @@ import (
 )
 
 var sessionEnvTests = []test{
-	{"sessions/unset lasts", unsetLasts},
-	{"sessions/a variable of one command is not captured", commandVariableIsNotCaptured},
-	{"sessions/a rotated value is fresh", rotatedValueIsFresh},
+	{"sessions/D19 unset lasts", unsetLasts},
+	{"sessions/D19 a variable of one command is not captured", commandVariableIsNotCaptured},
+	{"sessions/D19 a rotated value is fresh", rotatedValueIsFresh},
 	{"sessions/variables of the caller's bookkeeping are never kept", bookkeepingIsNotKept},
-	{"sessions/the sandbox's PATH survives the login profile", pathSurvivesProfile},
+	{"sessions/D21 the sandbox's PATH survives the login profile", pathSurvivesProfile},
 	{"sessions/what the profile sets is there", profileIsTaken},
 	{"sessions/a profile that changes directory does not move the first command", profileDoesNotMove},
 	{"sessions/a megabyte of variables is kept", largeStateIsKept},

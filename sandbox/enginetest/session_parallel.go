@@ -11,9 +11,9 @@ import (
 
 var sessionParallelTests = []test{
 	{"sessions/parallel commands never leave a broken state", parallelCommandsMerge},
-	{"sessions/an earlier command that ends later does not undo", laterEndDoesNotUndo},
+	{"sessions/D18 an earlier command that ends later does not undo", laterEndDoesNotUndo},
 	{"sessions/for one variable the later end wins", laterEndWins},
-	{"sessions/internal calls change nothing", internalCallsChangeNothing},
+	{"sessions/D18 internal calls change nothing", internalCallsChangeNothing},
 	{"sessions/the first commands of a session share one beginning", firstCommandsTogether},
 }
 

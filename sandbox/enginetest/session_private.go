@@ -12,10 +12,10 @@ import (
 )
 
 var sessionPrivateTests = []test{
-	{"sessions/the state is on no disk", stateIsOnNoDisk},
-	{"sessions/the state is private to its user", stateIsPrivate},
+	{"sessions/D22 the state is on no disk", stateIsOnNoDisk},
+	{"sessions/D22 the state is private to its user", stateIsPrivate},
 	{"sessions/the state is in no argument list", stateIsInNoArguments},
-	{"sessions/output cannot forge the state", outputCannotForge},
+	{"sessions/D22 output cannot forge the state", outputCannotForge},
 	{"sessions/a broken report leaves the state as it was", brokenReport},
 }
 

@@ -14,11 +14,11 @@ import (
 var sessionTests = []test{
 	{"sessions/an exported variable reaches the next command", exportIsKept},
 	{"sessions/a variable that is not exported does not", plainVariableIsNot},
-	{"sessions/functions and aliases reach the next command", functionsAreKept},
+	{"sessions/D21 functions and aliases reach the next command", functionsAreKept},
 	{"sessions/the working directory is kept and reported", directoryIsKept},
 	{"sessions/a failing command keeps the state", failureKeepsState},
 	{"sessions/a syntax error keeps the state", syntaxErrorKeepsState},
-	{"sessions/a directory that vanished is replaced by its nearest parent", vanishedDirectory},
+	{"sessions/D23 a directory that vanished is replaced by its nearest parent", vanishedDirectory},
 	{"sessions/options traps and umask do not carry over", optionsAreNotKept},
 	{"sessions/the output is only the command's", outputIsTheCommands},
 	{"sessions/many do not mix", manySessions},

@@ -80,7 +80,9 @@ func descriptors() []string {
 
 // guests returns the living guests of the arena. Root knows them by the program's
 // place; others cannot see that, and take all of their own user's.
-func (a *arena) guests() []int {
+func (a *arena) guests() []int { return guestsBelow(a.run) }
+
+func guestsBelow(run string) []int {
 	var found []int
 	for _, name := range names("/proc") {
 		pid, err := strconv.Atoi(name)
@@ -95,14 +97,14 @@ func (a *arena) guests() []int {
 			if ownerOf(pid) == os.Getuid() {
 				found = append(found, pid)
 			}
-		} else if exe, _ := os.Readlink("/proc/" + name + "/exe"); strings.HasPrefix(exe, a.run+"/") {
+		} else if exe, _ := os.Readlink("/proc/" + name + "/exe"); strings.HasPrefix(exe, run+"/") {
 			found = append(found, pid)
 		}
 	}
 	return found
 }
 
-// guestsOf returns the living guests of one identity, by its state.
+// mounts returns what is mounted of the arena's directories where we are.
 func (a *arena) mounts() []string {
 	info, _ := os.ReadFile("/proc/self/mountinfo")
 	var found []string
@@ -189,5 +191,4 @@ func alive(stat []byte, comm string) bool {
 	return string(fields[state]) != "Z" && string(fields[state]) != "X" || string(fields[threads]) > "1"
 }
 
-// pidOf returns the guest's process as its state file names it.
 func signal(pid int, s syscall.Signal) error { return syscall.Kill(pid, s) }

@@ -23,19 +23,33 @@ type process struct {
 // standard output is thrown away.
 func startRole(t testing.TB, role string, settings map[string]string) *process {
 	t.Helper()
-	read, write, err := os.Pipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer write.Close()
-	p := &process{Cmd: exec.Command(self(t)), progress: read, waited: make(chan struct{})}
+	p := prepareRole(t, role, settings)
+	p.begin(t)
+	return p
+}
+
+// prepareRole is startRole without the start.
+func prepareRole(t testing.TB, role string, settings map[string]string) *process {
+	t.Helper()
+	p := &process{Cmd: exec.Command(self(t)), waited: make(chan struct{})}
 	p.Env = append(os.Environ(), roleVariable+"="+role)
 	for k, v := range settings {
 		p.Env = append(p.Env, "HERMES_FAULTS_SET_"+k+"="+v)
 	}
-	p.ExtraFiles = []*os.File{write}
 	p.Stderr = os.Stderr
-	if err := p.Start(); err != nil {
+	return p
+}
+
+func (p *process) begin(t testing.TB) {
+	t.Helper()
+	read, write, err := os.Pipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	p.progress, p.ExtraFiles = read, []*os.File{write}
+	err = p.Start()
+	write.Close()
+	if err != nil {
 		read.Close()
 		t.Fatal(err)
 	}
@@ -43,8 +57,10 @@ func startRole(t testing.TB, role string, settings map[string]string) *process {
 		p.Wait()
 		close(p.waited)
 	}()
-	t.Cleanup(func() { p.kill(); read.Close() })
-	return p
+	t.Cleanup(func() {
+		p.kill()
+		read.Close()
+	})
 }
 
 // kill ends the process as nothing can prevent, and waits for its end.
@@ -66,7 +82,7 @@ func callerRole() error {
 	m := sandbox.NewManager(&tellingEngine{engine, progress}, sandbox.Options{NoSweep: true})
 	ctx := context.Background()
 	id := sandbox.Identity{Home: setting("home"), Task: setting("task")}
-	box, err := m.Ensure(ctx, id, sandbox.Spec{Ephemeral: setting("ephemeral") != ""})
+	box, err := m.Ensure(ctx, id, spec())
 	if err != nil {
 		return err
 	}
@@ -118,4 +134,13 @@ type telling struct{ progress io.Writer }
 func (w *telling) Write(p []byte) (int, error) {
 	w.progress.Write([]byte{phaseRunning})
 	return len(p), nil
+}
+
+// spec is what the settings ask for.
+func spec() sandbox.Spec {
+	s := sandbox.Spec{Ephemeral: setting("ephemeral") != ""}
+	if source := setting("mount"); source != "" {
+		s.Mounts = []sandbox.Mount{{Source: source, Target: setting("target"), ReadOnly: setting("writable") == ""}}
+	}
+	return s
 }

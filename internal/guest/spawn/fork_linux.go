@@ -13,9 +13,6 @@ import (
 //go:noescape
 func vfork(call, a1, a2, a3 uintptr) (pid, errno uintptr)
 
-// fork is the second half of vfork and is never called.
-func fork(call, a1, a2, a3 uintptr) (pid, errno uintptr)
-
 // ForkAddress is where the kernel sees the system call of a fork come from. A
 // system call filter can make an exception for it.
 func ForkAddress() uintptr
