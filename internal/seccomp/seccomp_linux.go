@@ -43,14 +43,19 @@ func Load(flags uintptr) error { return load(Filter(), flags) }
 // at that address, so the exception must give it nothing: it needs a user
 // namespace in which user.max_user_namespaces is 0, so that clone3 can make no
 // namespace that clone could not.
+//
+// It also forbids to set the resource limits of another process. The guest has
+// the user id of a sandbox's root, who could otherwise end it by its limits.
 func LoadExcept(address uintptr, flags uintptr) error {
 	filter := Filter()
 	if filter != nil {
 		const (
-			offNumber  = 0
-			offAddress = 8 // low word first: both architectures are little endian
-			load       = unix.BPF_LD | unix.BPF_W | unix.BPF_ABS
-			equal      = unix.BPF_JMP | unix.BPF_JEQ | unix.BPF_K
+			offNumber    = 0
+			offAddress   = 8 // low word first: both architectures are little endian
+			offArgument0 = 16
+			offArgument2 = 32
+			load         = unix.BPF_LD | unix.BPF_W | unix.BPF_ABS
+			equal        = unix.BPF_JMP | unix.BPF_JEQ | unix.BPF_K
 		)
 		filter = append([]unix.SockFilter{
 			{Code: load, K: offNumber},
@@ -60,6 +65,15 @@ func LoadExcept(address uintptr, flags uintptr) error {
 			{Code: load, K: offAddress + 4},
 			{Code: equal, Jf: 1, K: uint32(uint64(address) >> 32)},
 			{Code: unix.BPF_RET | unix.BPF_K, K: unix.SECCOMP_RET_ALLOW},
+			{Code: load, K: offNumber},
+			{Code: equal, Jf: 7, K: unix.SYS_PRLIMIT64},
+			{Code: load, K: offArgument0}, // the process; 0 is the caller
+			{Code: equal, Jt: 5, K: 0},
+			{Code: load, K: offArgument2}, // the new limit; without one it only asks
+			{Code: equal, Jf: 2, K: 0},
+			{Code: load, K: offArgument2 + 4},
+			{Code: equal, Jt: 1, K: 0},
+			{Code: unix.BPF_RET | unix.BPF_K, K: unix.SECCOMP_RET_ERRNO | uint32(unix.EPERM)},
 		}, filter...)
 	}
 	return load(filter, flags)

@@ -113,6 +113,7 @@ func mountWorkspace(t *testing.T, s *suite) {
 	for _, kind := range []func(*sandbox.Spec){func(*sandbox.Spec) {}, ephemeral} {
 		b := s.box(t, kind, mounts(sandbox.Mount{Source: dir, Target: "/workspace/"}))
 		b.says("pwd; cat file; ls /workspace", "/workspace\nminefile")
+		b.says("grep -c ' /workspace ' /proc/self/mountinfo", "1")
 	}
 }
 
@@ -157,6 +158,11 @@ func mountOverLink(t *testing.T, s *suite) {
 					continue
 				}
 				b := hold(t, held)
+				place := target
+				if source == evil {
+					place += "/file"
+				}
+				b.says("cat "+place, "evil") // there, and nowhere else
 				b.line("cat /etc/file /etc/deeper/file /etc/deeper /no/such /no/such/file").ended(1, sandbox.Exited)
 				b.line("cat /etc/passwd >/dev/null").ended(0, sandbox.Exited)
 			}

@@ -60,9 +60,14 @@ func control(t testing.TB) map[string]attempt {
 // answers are the errnos with which an attempt may be refused. What is not listed
 // has to be EPERM or EACCES.
 var answers = map[string][]syscall.Errno{
-	"kcmp":                             {syscall.EPERM, syscall.ENOSYS},
-	"find a socket in the file system": {syscall.ENOENT},
-	"replace the socket":               {syscall.ENOENT},
+	"kcmp": {syscall.EPERM, syscall.ENOSYS},
+	// The kernel gives /proc/1 to root of the sandbox. Which descriptors and
+	// mappings there are can be listed; what they are cannot be read or opened.
+	"list /proc/1/fd":                           {0, syscall.EPERM, syscall.EACCES},
+	"list /proc/1/map_files":                    {0, syscall.EPERM, syscall.EACCES},
+	"list a thread's fd":                        {0, syscall.EPERM, syscall.EACCES},
+	"find a socket in the file system":          {syscall.ENOENT},
+	"replace the socket":                        {syscall.ENOENT},
 	"find a listening socket in /proc/net/unix": {syscall.ECONNREFUSED},
 	"write /proc/sys/kernel/domainname":         {syscall.EROFS, syscall.EPERM, syscall.EACCES},
 	"write /proc/sys/vm/overcommit_memory":      {syscall.EROFS, syscall.EPERM, syscall.EACCES},

@@ -36,7 +36,7 @@ func (k *killing) ours() []int {
 func (k *killing) settings(task, id string, ephemeral bool) map[string]string {
 	s := map[string]string{"home": k.home, "task": task, "id": id, "remove": "1",
 		"mount": k.log, "target": "/log", "writable": "1",
-		"line": "echo " + id + " >> /log/ran; echo started; sleep 0.02"}
+		"line": "echo " + id + " >> /log/ran; echo started; sleep 0.005"}
 	if ephemeral {
 		s["ephemeral"] = "1"
 	}
@@ -47,13 +47,13 @@ func (k *killing) spec(ephemeral bool) sandbox.Spec {
 	return sandbox.Spec{Ephemeral: ephemeral, Mounts: []sandbox.Mount{{Source: k.log, Target: "/log"}}}
 }
 
-// measure returns how long the whole operation takes.
-func (k *killing) measure() time.Duration {
+// measure returns how long the whole operation takes now.
+func (k *killing) measure(run int) time.Duration {
 	k.Helper()
 	var all []time.Duration
-	for i := range 9 {
+	for i := range 5 {
 		began := time.Now()
-		p := startRole(k, "caller", k.settings("measured", fmt.Sprintf("measured-%d", i), i%2 == 1))
+		p := startRole(k, "caller", k.settings("measured", fmt.Sprintf("measured-%d-%d", run, i), i%2 == 1))
 		<-p.waited
 		if !p.ProcessState.Success() {
 			k.Fatalf("the caller fails without being killed: %v", p.ProcessState)
@@ -122,9 +122,12 @@ func TestCallerKilledAtAnyTime(t *testing.T) {
 			t.Fatal(err)
 		}
 		os.Chmod(k.log, 0o777)
-		took := k.measure()
+		var took time.Duration
 		hit := make(map[byte]int)
 		for i := range k.kills {
+			if i%20 == 0 { // the machine has other work, too
+				took = k.measure(i)
+			}
 			ephemeral := i%2 == 1
 			task := "killed"
 			if i%4 == 3 {

@@ -24,7 +24,6 @@ var roles = map[string]func() error{
 	"caller":   callerRole,
 	"ensure":   ensureRole,
 	"starving": starvingRole,
-	"listener": listenerRole,
 }
 
 // base holds programs in bin and scratch space for tests.

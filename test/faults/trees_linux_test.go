@@ -125,6 +125,18 @@ func (w *watcher) String() string {
 	return w.all.String()
 }
 
+// await returns when the output says that it is ready.
+func (w *watcher) await(t testing.TB, running <-chan outcome) {
+	t.Helper()
+	select {
+	case <-w.ready:
+	case o := <-running:
+		t.Fatalf("it ended before it was ready: %+v %v\n%s", o.Result, o.err, w)
+	case <-time.After(bound):
+		t.Fatalf("it is not ready:\n%s", w)
+	}
+}
+
 // remains returns what still lives after half a second. What is ending has that
 // time; that nothing is there takes twenty looks, because one look can miss a
 // process that forks.

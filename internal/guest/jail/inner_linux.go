@@ -213,7 +213,9 @@ func limits(c Config) []spawn.Rlimit {
 }
 
 func writablePaths(c Config) []string {
-	paths := []string{"/dev", "/proc"}
+	// Not /proc: what can be written there by root of the sandbox belongs to
+	// other processes, the guest among them.
+	paths := []string{"/dev"}
 	for _, s := range c.Scratch {
 		paths = append(paths, s.Path)
 	}

@@ -9,6 +9,7 @@
 //	attack signals         send every signal in every way to PID 1 and its threads
 //	attack stop SECONDS    stop every process that can be stopped, again and again
 //	attack limits          take resources from PID 1
+//	attack fill            start processes until no more can be started, and wait
 package main
 
 import (
@@ -47,6 +48,8 @@ func main() {
 		sendSignals()
 	case "limits":
 		takeLimits()
+	case "fill":
+		fill()
 	case "stop":
 		seconds, _ := strconv.Atoi(args[1])
 		stopAll(time.Duration(seconds) * time.Second)

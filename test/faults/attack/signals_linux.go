@@ -3,6 +3,7 @@ package main
 import (
 	"fmt"
 	"os"
+	"os/exec"
 	"strconv"
 	"time"
 	"unsafe"
@@ -110,4 +111,14 @@ func stopAll(d time.Duration) {
 		}
 	}
 	fmt.Println(n, "rounds")
+}
+
+// fill starts processes until no more can be started.
+func fill() {
+	n := 0
+	for n < 5000 && exec.Command("/bin/sleep", "60").Start() == nil {
+		n++
+	}
+	fmt.Println("ready", n)
+	time.Sleep(time.Minute)
 }

@@ -1,0 +1,113 @@
+package faults
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"hermes.example/hermes/sandbox"
+)
+
+func TestForkBombEndsAtItsTimeout(t *testing.T) {
+	everyone(t, func(t *testing.T) {
+		a := newArena(t)
+		box := a.ensure("t", sandbox.Spec{Limits: sandbox.Limits{Pids: 60}})
+		guest := a.guests()
+		for _, line := range []string{
+			`b() { b | b & b; }; b 2>/dev/null`,
+			`b() { b & b & wait; }; b 2>/dev/null`,
+			`trap "" TERM INT HUP; b() { setsid bash -c "trap '' TERM; $(declare -f b); b" & b; }; b 2>/dev/null`,
+		} {
+			o := a.try(box, sandbox.Command{Line: line, Timeout: time.Second, Grace: treeGrace})
+			if o.err != nil || len(o.Survivors) > 0 {
+				t.Errorf("%s: %+v %v", line, o.Result, o.err)
+			}
+			if out := a.must(box, "ls -d /proc/[0-9]* | wc -l"); out != "1" && !few(out, 6) {
+				t.Errorf("%s: %s processes are left", line, out)
+			}
+			if now := a.guests(); fmt.Sprint(now) != fmt.Sprint(guest) {
+				t.Fatalf("%s: the guest was %v and is %v", line, guest, now)
+			}
+		}
+	})
+}
+
+func few(text string, most int) bool {
+	n, err := strconv.Atoi(strings.TrimSpace(text))
+	return err == nil && n <= most
+}
+
+func TestProcessLimitIsNamedWhenItIsReached(t *testing.T) {
+	everyone(t, func(t *testing.T) {
+		a := newArena(t)
+		box := attackBox(a, sandbox.Spec{Limits: sandbox.Limits{Pids: 60}})
+		hog := make(chan outcome, 1)
+		out := newWatcher()
+		go func() {
+			hog <- a.try(box, sandbox.Command{Argv: []string{"/tools/attack", "fill"}, Timeout: 5 * time.Second, Grace: treeGrace, Stdout: out})
+		}()
+		out.await(t, hog)
+		o := a.try(box, sandbox.Command{Argv: []string{"/bin/true"}})
+		if o.err != nil || o.Code != 126 || !strings.Contains(o.Message, "limit of processes") {
+			t.Errorf("beside the hog: %+v %v", o.Result, o.err)
+		}
+		if o := <-hog; o.err != nil || o.Reason != sandbox.TimedOut || len(o.Survivors) > 0 {
+			t.Errorf("%+v %v", o.Result, o.err)
+		}
+		a.must(box, "true")
+	})
+}
+
+func TestFilledTmp(t *testing.T) {
+	everyone(t, func(t *testing.T) {
+		a := newArena(t)
+		box := a.ensure("t", sandbox.Spec{})
+		o := a.try(box, sandbox.Command{Line: "cat /dev/zero > /tmp/a; cat /dev/zero > /var/tmp/b; cat /dev/zero > /dev/shm/c; cat /dev/zero > /run/d; exit 6"})
+		if o.err != nil || o.Code != 6 || strings.Count(o.out, "No space left") < 2 {
+			t.Errorf("%+v %v\n%.300s", o.Result, o.err, o.out)
+		}
+		// Everything works without space there, sessions too.
+		a.must(box, "echo works")
+		if res, err := box.Session("s").Exec(t.Context(), sandbox.Command{Line: "export A=1; cd /usr"}); err != nil || res.Cwd != "/usr" {
+			t.Errorf("%+v %v", res, err)
+		}
+		a.must(box, "rm /tmp/a /var/tmp/b /dev/shm/c /run/d")
+	})
+}
+
+// What is in memory counts as memory; a full one must not be the end.
+func TestFilledTmpWithinASmallMemoryLimit(t *testing.T) {
+	everyone(t, func(t *testing.T) {
+		a := newArena(t)
+		box := a.ensure("t", sandbox.Spec{Limits: sandbox.Limits{Memory: 128 << 20}})
+		if !a.fact(box, sandbox.FactMemory).Enforced {
+			t.Skip("memory cannot be limited here: ", a.fact(box, sandbox.FactMemory).Deviation)
+		}
+		o := a.try(box, sandbox.Command{Line: "cat /dev/zero > /tmp/a; cat /dev/zero > /dev/shm/b; true"})
+		t.Logf("%+v %v\n%.300s", o.Result, o.err, o.out)
+		a.must(box, "rm /tmp/a /dev/shm/b && echo works")
+	})
+}
+
+func TestMemoryLimit(t *testing.T) {
+	everyone(t, func(t *testing.T) {
+		a := newArena(t)
+		box := a.ensure("t", sandbox.Spec{Limits: sandbox.Limits{Memory: 96 << 20}})
+		if !a.fact(box, sandbox.FactMemory).Enforced {
+			t.Skip("memory cannot be limited here: ", a.fact(box, sandbox.FactMemory).Deviation)
+		}
+		guest := a.guests()
+		for range 3 {
+			o := a.try(box, sandbox.Command{Line: `exec bash -c 'a=x; while :; do a=$a$a; done'`, Timeout: 30 * time.Second})
+			if o.err != nil || o.Reason != sandbox.OutOfMemory || o.Code != 137 {
+				t.Errorf("%+v %v", o.Result, o.err)
+			}
+			a.must(box, "true")
+		}
+		if now := a.guests(); fmt.Sprint(now) != fmt.Sprint(guest) {
+			t.Fatalf("the guest was %v and is %v", guest, now)
+		}
+	})
+}

@@ -1,4 +1,0 @@
-package faults
-
-func starvingRole() error { return nil }
-func listenerRole() error { return nil }
