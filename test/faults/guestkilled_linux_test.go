@@ -107,7 +107,7 @@ func TestGuestKilledAtAnyTime(t *testing.T) {
 				}
 				return o.err == nil && o.Code == 4
 			}
-			if !works() && !works() && !works() {
+			if !eventually(works) {
 				t.Fatalf("%d: the sandbox works no more", i)
 			}
 			if !eventually(func() bool { return len(a.guests()) == 1 }) {

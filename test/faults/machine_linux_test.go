@@ -133,7 +133,7 @@ func TestHomeThatIsNoDirectory(t *testing.T) {
 			ctx, cancel := context.WithTimeout(t.Context(), bound)
 			_, err := a.manager.Ensure(ctx, sandbox.Identity{Home: home, Task: "t"}, sandbox.Spec{})
 			cancel()
-			if err == nil || strings.Contains(err.Error(), "\n") || !strings.Contains(err.Error(), home) {
+			if err == nil || strings.Contains(err.Error(), "\n") || !strings.Contains(err.Error(), a.home) {
 				t.Errorf("%s: %v", home, err)
 			} else {
 				t.Log(err)

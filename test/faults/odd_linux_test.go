@@ -3,7 +3,6 @@ package faults
 import (
 	"bytes"
 	"context"
-	"crypto/sha256"
 	"errors"
 	"fmt"
 	"io"
@@ -55,10 +54,9 @@ func TestShellMayCloseItsDescriptors(t *testing.T) {
 	})
 }
 
-// counter counts and digests, slowly if it is told to.
+// counter counts, slowly if it is told to.
 type counter struct {
 	n     int64
-	hash  [sha256.Size]byte
 	delay time.Duration
 	block chan struct{}
 }

@@ -87,7 +87,7 @@ func callerRole() error {
 		return err
 	}
 	progress.Write([]byte{phaseHanded})
-	command := sandbox.Command{Line: setting("line"), ID: setting("id"), Stdout: &telling{progress}}
+	command := sandbox.Command{Line: setting("line"), ID: setting("id"), Stdout: &telling{progress}, Detached: setting("detached") != ""}
 	if setting("stdin") == "endless" {
 		command.Stdin = new(endless)
 	}

@@ -129,3 +129,16 @@ func list(path string) (string, error) {
 	}
 	return "", nil
 }
+
+// dig makes directories deeper than any path is long.
+func dig(n int) error {
+	for range n {
+		if err := unix.Mkdir("d", 0o700); err != nil {
+			return err
+		}
+		if err := unix.Chdir("d"); err != nil {
+			return err
+		}
+	}
+	return nil
+}

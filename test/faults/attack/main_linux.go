@@ -9,6 +9,7 @@
 //	attack signals         send every signal in every way to PID 1 and its threads
 //	attack stop SECONDS    stop every process that can be stopped, again and again
 //	attack limits          take resources from PID 1
+//	attack deep N          make N directories, each in the one before
 //	attack fill            start processes until no more can be started, and wait
 package main
 
@@ -48,6 +49,9 @@ func main() {
 		sendSignals()
 	case "limits":
 		takeLimits()
+	case "deep":
+		n, _ := strconv.Atoi(args[1])
+		exitWith(dig(n))
 	case "fill":
 		fill()
 	case "stop":
