@@ -21,6 +21,10 @@ func TestHostileFilesCanBeRemoved(t *testing.T) {
 			t.Fatal(err)
 		}
 		box := attackBox(a, sandbox.Spec{})
+		deep := "true"
+		if soak() || os.Getuid() == 0 {
+			deep = "/tools/attack deep 25000" // more than there can be descriptors
+		}
 		a.must(box, strings.Join([]string{
 			"mkdir -p closed/in && echo x > closed/in/file && chmod 000 closed/in && chmod 000 closed",
 			"mkdir -p ro/in && echo x > ro/in/file && chmod -R a-w ro", // as Go's module cache is
@@ -28,7 +32,7 @@ func TestHostileFilesCanBeRemoved(t *testing.T) {
 			"mkfifo fifo; printf 'a\\nb' > \"$(printf 'new\\nline')\"; touch -- -rf '*' \"$(head -c 255 /dev/zero | tr '\\0' n)\"",
 			"chown 1234:1234 fifo 2>/dev/null; mkdir other && chown 1234:1234 other 2>/dev/null; chmod 700 other",
 			"for i in {1..2000}; do echo > many$i; done",
-			"/tools/attack deep 25000",
+			deep,
 		}, "\n"))
 		ctx, cancel := context.WithTimeout(t.Context(), bound)
 		defer cancel()
@@ -141,7 +145,8 @@ func TestCreationGivenUpAtAnyTime(t *testing.T) {
 		for i := range 40 {
 			ctx, cancel := context.WithTimeout(t.Context(), time.Duration(r.Int64N(int64(took))))
 			m := sandbox.NewManager(a.engine, sandbox.Options{NoSweep: true})
-			_, err := m.Ensure(ctx, a.id("given up"), sandbox.Spec{Ephemeral: i%2 == 1})
+			ephemeral := i%2 == 1
+			_, err := m.Ensure(ctx, a.id("given up"), sandbox.Spec{Ephemeral: ephemeral})
 			cancel()
 			m.Close()
 			if err != nil {
@@ -150,8 +155,10 @@ func TestCreationGivenUpAtAnyTime(t *testing.T) {
 					t.Errorf("not one line: %v", err)
 				}
 			}
-			if n := len(a.guests()); err != nil && n > 1 && !eventually(func() bool { return len(a.guests()) == 1 }) {
-				t.Fatalf("%d: %d guests after %v", i, n, err)
+			// One that persists may be complete, and is found again. One that does not
+			// has nobody to whom it could be of use.
+			if ephemeral && err != nil && !eventually(func() bool { return len(a.guests()) == 1 }) {
+				t.Errorf("%d: guests %v after %v", i, a.guests(), err)
 			}
 			cleanup, cancel := context.WithTimeout(t.Context(), bound)
 			if err := a.manager.Remove(cleanup, a.id("given up"), true); err != nil {

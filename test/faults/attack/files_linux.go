@@ -130,15 +130,41 @@ func list(path string) (string, error) {
 	return "", nil
 }
 
-// dig makes directories deeper than any path is long.
+// dig makes directories deeper than any path is long. It does so in pieces that it
+// puts into each other, because Landlock looks at every parent of a new one.
 func dig(n int) error {
-	for range n {
-		if err := unix.Mkdir("d", 0o700); err != nil {
+	const piece = 500
+	below := "" // the piece that goes into the bottom of the next
+	for i := 0; i*piece < n; i++ {
+		name := "deep" + strconv.Itoa(i)
+		bottom, err := digPiece(name, piece)
+		if err == nil && below != "" {
+			err = unix.Renameat(unix.AT_FDCWD, below, bottom, "d")
+		}
+		unix.Close(bottom)
+		if err != nil {
 			return err
 		}
-		if err := unix.Chdir("d"); err != nil {
-			return err
-		}
+		below = name
 	}
 	return nil
+}
+
+func digPiece(name string, n int) (bottom int, err error) {
+	if err := unix.Mkdir(name, 0o700); err != nil {
+		return -1, err
+	}
+	at, err := unix.Open(name, unix.O_PATH|unix.O_DIRECTORY|unix.O_CLOEXEC, 0)
+	for range n {
+		if err != nil {
+			return -1, err
+		}
+		if err = unix.Mkdirat(at, "d", 0o700); err == nil {
+			var next int
+			next, err = unix.Openat(at, "d", unix.O_PATH|unix.O_DIRECTORY|unix.O_CLOEXEC, 0)
+			unix.Close(at)
+			at = next
+		}
+	}
+	return at, err
 }
