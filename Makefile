@@ -30,7 +30,7 @@ $(error $(GO_PROBLEM))
 endif
 endif
 
-.PHONY: help run build guest install test test-network lint staticcheck vet fuzz bench cover generate clean certificates
+.PHONY: help run build guest install test faults test-network test-faults soak lint staticcheck vet fuzz bench cover generate clean certificates
 
 help: ## list these targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "  %-14s %s\n", $$1, $$2}' Makefile
@@ -63,8 +63,17 @@ test: ## install what the tests need, then vet, staticcheck and all tests with t
 	@$(GO) build $(BUILDFLAGS) -o bin/tools/summary ./test/summary
 	@GO="$(GO)" sh scripts/race.sh $(TESTFLAGS) $(PKGS)
 
+faults: build ## the fault and attack tests, which take long and are not steady yet
+	@HERMES_FAULTS=1 $(GO) test -count=1 -timeout 60m ./test/faults
+
 test-network: ## the same, with the tests that use the network
 	@HERMES_RUN_NETWORK_TESTS=1 $(MAKE) test
+
+test-faults: guest ## break the program on purpose, and expect the fault tests to be red
+	@GO="$(GO)" sh scripts/test-faults.sh
+
+soak: guest ## the long sizes of the fault tests: hundreds of kills, deep trees
+	@HERMES_SOAK=1 $(GO) test -count=1 -timeout 60m -v ./test/faults
 
 vet: guest ## go vet for every platform, and build hermes for the foreign ones
 	@set -e; for p in $(VET_PLATFORMS); do \

@@ -229,9 +229,10 @@ func (w brokenWriter) Write([]byte) (int, error) { return 0, w.err }
 func deafCaller(t *testing.T, s *suite) {
 	b := s.box(t)
 	broken := errors.New("broken pipe")
-	result, err := b.Exec(bounded(t), sandbox.Command{Line: "while :; do echo y; done", Stdout: brokenWriter{broken}})
-	if !errors.Is(err, broken) || result.Reason != sandbox.Interrupted {
-		t.Errorf("result %+v, error %v", result, err)
+	ctx := bounded(t)
+	result, err := b.Exec(ctx, sandbox.Command{Line: "while :; do echo y; done", Stdout: brokenWriter{broken}})
+	if !errors.Is(err, broken) || result.Reason != sandbox.Interrupted || ctx.Err() != nil {
+		t.Errorf("result %+v, error %v, %v", result, err, ctx.Err())
 	}
 	b.empties()
 }

@@ -25,6 +25,10 @@ func terminalSize(t *testing.T, s *suite) {
 	b := s.box(t)
 	b.run(sandbox.Command{Line: "stty size; for i in 0 1 2; do [ -t $i ] || echo no; done; tty", Terminal: &sandbox.Terminal{Rows: 31, Cols: 97}}).
 		ended(0, sandbox.Exited).printed("31 97\r\n/dev/pts/0\r\n")
+	// It is also the one that governs the command; bash would take care of that itself.
+	if o := b.run(sandbox.Command{Argv: []string{"cut", "-d ", "-f7", "/proc/self/stat"}, Terminal: &sandbox.Terminal{Rows: 24, Cols: 80}}); o.Out == "0\r\n" {
+		t.Error("it is not the controlling terminal")
+	}
 	b.line("tty; [ -t 1 ]").ended(1, sandbox.Exited).printed("not a tty\n")
 }
 

@@ -1,11 +1,17 @@
 package faults
 
 import (
+	"context"
 	"fmt"
+	"io"
 	"strconv"
 	"strings"
+	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
+
+	"golang.org/x/sys/unix"
 
 	"hermes.example/hermes/sandbox"
 )
@@ -116,6 +122,46 @@ func TestMemoryLimit(t *testing.T) {
 		}
 		if now := a.guests(); fmt.Sprint(now) != fmt.Sprint(guest) {
 			t.Fatalf("the guest was %v and is %v", guest, now)
+		}
+	})
+}
+
+// More commands at once than the guest has descriptors for fail, and nothing else does.
+func TestGuestSurvivesWithoutDescriptors(t *testing.T) {
+	everyone(t, func(t *testing.T) {
+		a := newArena(t)
+		box := a.ensure("t", sandbox.Spec{})
+		guest := a.guests()
+		var limit unix.Rlimit
+		err := unix.Prlimit(guest[0], unix.RLIMIT_NOFILE, nil, &limit)
+		limit.Cur = 256
+		if err == nil {
+			err = unix.Prlimit(guest[0], unix.RLIMIT_NOFILE, &limit, nil)
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		var wg sync.WaitGroup
+		var done atomic.Int32
+		for range 120 {
+			wg.Add(1)
+			go func() {
+				defer wg.Done()
+				ctx, cancel := context.WithTimeout(t.Context(), bound)
+				defer cancel()
+				res, err := box.Exec(ctx, sandbox.Command{Line: "sleep 0.3", Stderr: io.Discard, Stdin: strings.NewReader("x"), Timeout: 10 * time.Second})
+				if err == nil && res.Code == 0 {
+					done.Add(1)
+				}
+			}()
+		}
+		wg.Wait()
+		t.Logf("%d of 120 commands ran", done.Load())
+		if now := a.guests(); fmt.Sprint(now) != fmt.Sprint(guest) {
+			t.Fatalf("the guest was %v and is %v", guest, now)
+		}
+		if !eventually(func() bool { return a.try(box, sandbox.Command{Line: "exit 3"}).Code == 3 }) {
+			t.Error("it does not recover")
 		}
 	})
 }

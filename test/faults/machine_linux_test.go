@@ -43,7 +43,10 @@ func starvingRole() error {
 		var out bytes.Buffer
 		res, err := box.Exec(ctx, sandbox.Command{Line: line, Stdout: &out})
 		text := out.String()
-		fmt.Printf("%d %q %d bytes missed %d: %.80q %v\n", res.Code, res.Reason, len(text), res.Missed, text, err)
+		if res.Recreated {
+			text = "recreated " + text
+		}
+		fmt.Printf("%d %q %d bytes missed %d: %.40q %v\n", res.Code, res.Reason, len(text), res.Missed, text, err)
 	}
 	return nil
 }

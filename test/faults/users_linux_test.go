@@ -27,24 +27,26 @@ type account struct {
 	uid, gid int
 }
 
+// Each run has users of its own, so that two runs do not take the other's
+// processes for theirs.
+const accountPrefix = "hermesfault"
+
 var accounts = []*account{
-	{label: "user", name: "hermesfault"},
-	{label: "user with ids", name: "hermesfaultids", ids: true},
+	{label: "user", name: fmt.Sprintf("%s%d", accountPrefix, os.Getpid())},
+	{label: "user with ids", name: fmt.Sprintf("%s%di", accountPrefix, os.Getpid()), ids: true},
 }
 
 func (a *account) make() error {
 	a.once.Do(func() {
-		if _, err := user.Lookup(a.name); err != nil {
-			args := []string{"--no-create-home", "--shell", "/bin/sh", "--user-group"}
-			if !a.ids {
-				args = append(args, "--key", "SUB_UID_COUNT=0", "--key", "SUB_GID_COUNT=0")
-			}
-			if out, err := exec.Command("useradd", append(args, a.name)...).CombinedOutput(); err != nil {
-				a.err = fmt.Errorf("cannot make the user %s: %v: %s", a.name, err, bytes.TrimSpace(out))
-				return
-			}
-			a.made = true
+		args := []string{"--no-create-home", "--shell", "/bin/sh", "--user-group"}
+		if !a.ids {
+			args = append(args, "--key", "SUB_UID_COUNT=0", "--key", "SUB_GID_COUNT=0")
 		}
+		if out, err := exec.Command("useradd", append(args, a.name)...).CombinedOutput(); err != nil {
+			a.err = fmt.Errorf("cannot make the user %s: %v: %s", a.name, err, bytes.TrimSpace(out))
+			return
+		}
+		a.made = true
 		a.uid, a.gid, a.err = lookup(a.name)
 		subuid, _ := os.ReadFile("/etc/subuid")
 		if has := strings.Contains("\n"+string(subuid), "\n"+a.name+":"); a.err == nil && has != a.ids {
@@ -64,12 +66,20 @@ func lookup(name string) (uid, gid int, err error) {
 	return uid, gid, nil
 }
 
-// removeAccounts removes the users that this run made. One that another run uses
-// meanwhile stays: userdel refuses it.
+// removeAccounts removes the users that this run made, and those of runs that were
+// killed.
 func removeAccounts() {
 	for _, a := range accounts {
 		if a.made {
 			exec.Command("userdel", a.name).Run()
+		}
+	}
+	passwd, _ := os.ReadFile("/etc/passwd")
+	for line := range strings.Lines(string(passwd)) {
+		name, _, _ := strings.Cut(line, ":")
+		pid, ours := strings.CutPrefix(name, accountPrefix)
+		if _, err := os.Stat("/proc/" + strings.TrimSuffix(pid, "i")); ours && err != nil {
+			exec.Command("userdel", name).Run()
 		}
 	}
 }

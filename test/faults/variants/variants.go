@@ -1,0 +1,65 @@
+package main
+
+// The faults, by the number that their test carries where it has one.
+var variants = []variant{
+	{
+		name: "D01-main-process-only", test: "TestD01InterruptEndsTheWholeTree",
+		file: "internal/guest/tree_linux.go",
+		old:  "	return t.killAll()\n}\n\n// killBound",
+		new:  "	return nil\n}\n\n// killBound",
+	},
+	{
+		name: "D01-first-thread-only", test: "TestD01TimeoutEndsTheWholeTree",
+		file: "internal/guest/proc_linux.go",
+		old:  " && number(fields[threads]) <= 1",
+		new:  "",
+	},
+	{
+		name: "D01-spoilt-marks-escape", test: "TestD01InterruptEndsTheWholeTree",
+		file: "internal/guest/marktree_linux.go",
+		old:  "case depth == 0 && !t.marks.maybe(k, t.number):",
+		new:  "case depth == 0:",
+	},
+	{
+		name: "D01-one-look", test: "TestD01InterruptEndsTheWholeTree",
+		file: "internal/guest/marktree_linux.go",
+		old:  "const enough = 64 // or two looks that missed nothing",
+		new:  "const enough = 1",
+	},
+	{
+		name: "D02-no-journal", test: "TestD02LostCommandIsNeverRunAgain",
+		file: "internal/guest/requests_linux.go",
+		old:  "	s.journal.add(req.ID)\n",
+		new:  "",
+	},
+	{
+		name: "D03-run-again", test: "TestD03BrokenLinesRunNothingTwice",
+		file: "sandbox/execution.go",
+		old:  "conn.openCommand(given, wire.TypeAttach, wire.Attach{ID: x.request.ID, Stdout: x.stdout, Stderr: x.stderr})",
+		new:  "conn.openCommand(given, wire.TypeExec, func() wire.Exec { r := x.request; r.ID = randomID(); return r }())",
+	},
+	{
+		name: "D05-processes-do-not-count", test: "TestD05SandboxInUseIsNotReaped",
+		file: "internal/wire/messages.go",
+		old:  " || s.Processes > 0 }",
+		new:  " }",
+	},
+	{
+		name: "D09-no-digest", test: "TestD09EveryNameHasItsOwnSandbox",
+		file: "sandbox/identity.go",
+		old:  `return clean(s, limit-13) + "-" + digest(s)`,
+		new:  `return clean(s, limit)`,
+	},
+	{
+		name: "D10-no-lock", test: "TestD10ManyProcessesGetOneSandbox",
+		file: "sandbox/manager.go",
+		old:  `filepath.Join(dir, id.Key()+".lock")`,
+		new:  `filepath.Join(dir, id.Key()+fmt.Sprint(time.Now().UnixNano())+".lock")`,
+	},
+	{
+		name: "signals-end-the-guest", test: "TestGuestSurvivesEverySignal",
+		file: "internal/guest/signals_linux.go",
+		old:  "		ignoreSignal(s)\n",
+		new:  "		_ = s\n",
+	},
+}
