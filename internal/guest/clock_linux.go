@@ -19,11 +19,12 @@ func bootTime() time.Duration {
 
 // alarm is a timer on the same clock.
 type alarm struct {
-	C    <-chan struct{}
+	C    chan struct{}
 	file *os.File
 }
 
-// newAlarm fires once after d. A d of zero or less never fires.
+// newAlarm makes one that fires once, after d from now. A d of zero or less never
+// fires. Somebody has to wait on it.
 func newAlarm(d time.Duration) (*alarm, error) {
 	if d <= 0 {
 		return &alarm{}, nil
@@ -37,14 +38,18 @@ func newAlarm(d time.Duration) (*alarm, error) {
 		file.Close()
 		return nil, os.NewSyscallError("timerfd_settime", err)
 	}
-	c := make(chan struct{})
-	go func() {
-		var buf [8]byte
-		if _, err := file.Read(buf[:]); err == nil {
-			close(c)
-		}
-	}()
-	return &alarm{c, file}, nil
+	return &alarm{make(chan struct{}), file}, nil
+}
+
+// wait closes C when the time has come, and returns when the alarm has ended.
+func (a *alarm) wait() {
+	var buf [8]byte
+	if a.file == nil {
+		return
+	}
+	if _, err := a.file.Read(buf[:]); err == nil {
+		close(a.C)
+	}
 }
 
 // stop ends the timer; C is then never closed if it was not yet.

@@ -81,22 +81,22 @@ func (c *command) start(s *Server, sc *spawn.Command) (<-chan syscall.WaitStatus
 	if c.fallback != "" {
 		c.stderr.Write([]byte("hermes: the working directory no longer exists; running in " + c.fallback + "\n"))
 	}
-	var theirs []*os.File // the child's ends, closed here once it has them
+	// Pumping begins when the process has: whatever wakes another thread of ours
+	// before that, delays it.
+	defer c.pump()
+	var theirs []int // the child's ends, closed here once it has them
 	defer func() {
-		for _, f := range theirs {
-			f.Close()
+		for _, fd := range theirs {
+			unix.Close(fd)
 		}
 	}()
-	files, err := c.open(&theirs)
-	if err != nil {
+	if err := c.open(s.null, sc.Files, &theirs); err != nil {
 		return nil, err
-	}
-	for number, f := range files {
-		sc.Files[number] = int(f.Fd())
 	}
 	sc.Terminal = c.request.TTY != nil
 	c.oomBefore, c.lookupsBefore = readOOM(s.config.OutOfMemory), s.names.lookups()
 	var exited <-chan syscall.WaitStatus
+	var err error
 	c.pid, exited, c.tree, err = s.startTree(sc, c.id, func(p process) bool { return s.ownedByAnother(c, p) })
 	return exited, err
 }
@@ -110,13 +110,13 @@ func (s *Server) startTree(sc *spawn.Command, id string, foreign func(process) b
 	entry := execVariable + "=" + id
 	sc.Env = append(sc.Env, entry)
 	sc.UID, sc.GID, sc.Rlimits = s.config.UID, s.config.GID, s.config.Rlimits
-	if s.config.Commands == nil && s.reaper.marks != nil {
+	if s.cgroups == nil && s.reaper.marks != nil {
 		t := &markTree{s.reaper.marks, s.nextNumber()}
 		sc.Cgroup, sc.Rlimits = -1, slices.Concat(sc.Rlimits, t.marks.limits(t.number))
 		pid, exited, err := s.reaper.start(sc)
 		return pid, exited, t, err
 	}
-	if s.config.Commands == nil {
+	if s.cgroups == nil {
 		sc.Cgroup, sc.Subreaper = -1, true
 		pid, exited, err := s.reaper.start(sc)
 		if err != nil {
@@ -124,7 +124,7 @@ func (s *Server) startTree(sc *spawn.Command, id string, foreign func(process) b
 		}
 		return pid, exited, newLineageTree(pid, entry, foreign), nil
 	}
-	t, err := newCgroupTree(s.config.Commands, s.cgroupName())
+	t, err := s.cgroups.take()
 	if err != nil {
 		return 0, nil, nil, err
 	}
@@ -140,6 +140,7 @@ func (s *Server) startTree(sc *spawn.Command, id string, foreign func(process) b
 // supervise waits for the end, whichever way it comes, and publishes it.
 func (c *command) supervise(s *Server, exited <-chan syscall.WaitStatus, alarm *alarm) {
 	defer alarm.stop()
+	go alarm.wait()
 	reason := wire.ReasonExit
 	var status syscall.WaitStatus
 	select {

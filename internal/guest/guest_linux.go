@@ -11,9 +11,10 @@ import (
 	"errors"
 	"net"
 	"os"
-	"runtime/debug"
 	"sync"
 	"time"
+
+	"golang.org/x/sys/unix"
 
 	"hermes.example/hermes/internal/guest/spawn"
 	"hermes.example/hermes/internal/wire"
@@ -49,6 +50,8 @@ type Server struct {
 	shell   shell
 	journal *journal
 	names   *resolver // nil where names can be resolved
+	cgroups *cgroups  // nil where commands cannot have their own
+	null    int       // what a command without input reads
 
 	mu          sync.Mutex
 	commands    map[string]*command
@@ -61,7 +64,6 @@ type Server struct {
 	running     int
 	lastUse     time.Duration
 	retiring    bool
-	emptied     []tree // cgroups of finished commands with processes left in them
 	orphans     map[int]orphan
 	trim        *time.Timer
 	sequence    uint64
@@ -91,8 +93,15 @@ func New(c Config) *Server {
 	if c.Lookups != nil {
 		s.names = newResolver(c.Lookups)
 	}
+	if c.Commands != nil {
+		s.cgroups = &cgroups{parent: c.Commands}
+	}
+	var err error
+	if s.null, err = unix.Open(os.DevNull, unix.O_RDONLY|unix.O_CLOEXEC, 0); err != nil {
+		s.null = -1 // every command that needs it will say so
+	}
 	// The setup leaves some garbage behind; the first trim is for that.
-	s.trim = time.AfterFunc(trimFirst, debug.FreeOSMemory)
+	s.trim = time.AfterFunc(trimFirst, trim)
 	return s
 }
 
@@ -101,6 +110,7 @@ func (s *Server) ShellName() string { return s.shell.path }
 
 // Serve answers callers until the sandbox retires.
 func (s *Server) Serve(l net.Listener) error {
+	dropSignals()
 	go s.reaper.run()
 	if s.names != nil {
 		go s.names.run()

@@ -63,7 +63,7 @@ func (t *markTree) killAll() []int {
 	return nil
 }
 
-func (t *markTree) close() bool { return true }
+func (t *markTree) close() {}
 
 // look calls f at once for every process of the command that it comes across, and
 // returns how many processes were gone before their mark could be read.

@@ -31,9 +31,7 @@ func newReaper(s *spawn.Spawner) *reaper {
 func (r *reaper) start(c *spawn.Command) (int, <-chan syscall.WaitStatus, error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	stopGuard := guardStart()
-	p, err := r.spawner.Start(c)
-	stopGuard()
+	p, err := r.spawner.Start(c, guardStart)
 	if err != nil {
 		return 0, nil, err
 	}
@@ -62,7 +60,6 @@ func (r *reaper) isMain(pid int) bool {
 func (r *reaper) run() {
 	children := make(chan os.Signal, 1)
 	signal.Notify(children, syscall.SIGCHLD)
-	dropSignals()
 	for {
 		r.reapAll()
 		<-children

@@ -9,10 +9,8 @@ import (
 // retain keeps a finished command for callers that come back, and forgets the
 // oldest ones: their output by size, themselves by age.
 func (s *Server) retain(c *command) {
-	if c.tree != nil && !c.tree.close() {
-		s.mu.Lock()
-		s.emptied = append(s.emptied, c.tree)
-		s.mu.Unlock()
+	if c.tree != nil {
+		c.tree.close()
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -95,20 +93,4 @@ func (s *Server) ownedByAnother(c *command, p process) bool {
 	defer s.mu.Unlock()
 	o, ok := s.orphans[p.pid]
 	return ok && o.started == p.started && o.owner != c
-}
-
-// cgroupName returns a name for a command's cgroup, and removes those whose
-// background processes have ended meanwhile.
-func (s *Server) cgroupName() string {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	rest := s.emptied[:0]
-	for _, t := range s.emptied {
-		if !t.close() {
-			rest = append(rest, t)
-		}
-	}
-	s.emptied = rest
-	s.sequence++
-	return "c" + strconv.FormatUint(s.sequence, 10)
 }

@@ -10,10 +10,14 @@ import (
 	"unsafe"
 
 	"golang.org/x/sys/unix"
+
+	"hermes.example/hermes/internal/guest/spawn"
 )
 
 // dropSignals takes every signal that can be caught and drops it: a process inside
-// may send them to PID 1, and the default action of most is to end it.
+// may send them to PID 1, and the default action of most is to end it. The kernel
+// spares PID 1 that action, but not when the signal is blocked in the thread that
+// it was sent to, as it is while that thread handles another.
 func dropSignals() {
 	ignored := make(chan os.Signal, 1)
 	signal.Notify(ignored, everySignalBut(syscall.SIGCHLD, syscall.SIGURG, syscall.SIGKILL, syscall.SIGSTOP)...)
@@ -21,7 +25,7 @@ func dropSignals() {
 		for range ignored {
 		}
 	}()
-	for _, s := range faults {
+	for _, s := range append(faults, spawn.Unclaimed[:]...) {
 		ignoreSignal(s)
 	}
 }

@@ -48,10 +48,15 @@ type pump struct {
 	ended   chan struct{}
 }
 
-func startPump(from *os.File, to *output) *pump {
-	p := &pump{from: from, to: to, ended: make(chan struct{})}
-	go p.run()
-	return p
+func newPump(from *os.File, to *output) *pump {
+	return &pump{from: from, to: to, ended: make(chan struct{})}
+}
+
+// pump starts the pumps.
+func (c *command) pump() {
+	for _, p := range c.pumps {
+		go p.run()
+	}
 }
 
 func (p *pump) run() {
@@ -127,60 +132,58 @@ func (p *pump) pending() int64 {
 	return int64(pending)
 }
 
-// open makes the child's standard descriptors and starts the pumps on ours.
-func (c *command) open(theirs *[]*os.File) (map[int]*os.File, error) {
+// open makes the child's standard descriptors, in files, and the pumps for ours.
+// Those of the child's that are only for it are added to theirs.
+func (c *command) open(null int, files map[int]int, theirs *[]int) error {
 	if c.request.TTY != nil {
 		master, slave, err := pty.Open()
 		if err != nil {
-			return nil, err
+			return err
 		}
 		pty.Setsize(master, &pty.Winsize{Rows: c.request.TTY.Rows, Cols: c.request.TTY.Cols})
 		c.master, c.slave, c.stdin = master, slave, master
-		c.pumps = append(c.pumps, startPump(master, c.stdout))
-		return map[int]*os.File{0: slave, 1: slave, 2: slave}, nil
+		c.pumps = append(c.pumps, newPump(master, c.stdout))
+		files[0] = int(slave.Fd())
+		files[1], files[2] = files[0], files[0]
+		return nil
 	}
-	files := make(map[int]*os.File)
+	files[0] = null
 	if c.request.Stdin {
-		read, write, err := pipe(1)
+		read, write, err := pipe()
 		if err != nil {
-			return nil, err
+			return err
 		}
 		*theirs = append(*theirs, read)
-		files[0], c.stdin = read, write
-	} else {
-		null, err := os.Open(os.DevNull)
-		if err != nil {
-			return nil, err
-		}
-		*theirs = append(*theirs, null)
-		files[0] = null
+		files[0], c.stdin = read, ourEnd(write)
 	}
-	for number, out := range map[int]*output{1: c.stdout, 2: c.stderr} {
-		if number == 2 && c.stderr == c.stdout {
+	outputs := []*output{c.stdout, c.stderr}
+	for i, out := range outputs {
+		if i == 1 && out == outputs[0] {
 			files[2] = files[1]
-			continue
+			break
 		}
-		read, write, err := pipe(0)
+		read, write, err := pipe()
 		if err != nil {
-			return nil, err
+			return err
 		}
 		*theirs = append(*theirs, write)
-		files[number] = write
-		c.pumps = append(c.pumps, startPump(read, out))
+		files[1+i] = write
+		c.pumps = append(c.pumps, newPump(ourEnd(read), out))
 	}
-	if c.stderr == c.stdout {
-		files[2] = files[1]
-	}
-	return files, nil
+	return nil
 }
 
-// pipe makes a pipe of which end number ours (0 read, 1 write) is non-blocking,
-// for our poller, while the child's end blocks as programs expect.
-func pipe(ours int) (read, write *os.File, err error) {
+func pipe() (read, write int, err error) {
 	var fds [2]int
 	if err := unix.Pipe2(fds[:], unix.O_CLOEXEC); err != nil {
-		return nil, nil, os.NewSyscallError("pipe", err)
+		return -1, -1, os.NewSyscallError("pipe", err)
 	}
-	unix.SetNonblock(fds[ours], true)
-	return os.NewFile(uintptr(fds[0]), "pipe"), os.NewFile(uintptr(fds[1]), "pipe"), nil
+	return fds[0], fds[1], nil
+}
+
+// ourEnd makes an end of a pipe non-blocking, for our poller. The child's end
+// blocks, as programs expect.
+func ourEnd(fd int) *os.File {
+	unix.SetNonblock(fd, true)
+	return os.NewFile(uintptr(fd), "pipe")
 }

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync/atomic"
 	"time"
 
 	"golang.org/x/sys/unix"
@@ -17,9 +18,8 @@ type tree interface {
 	members() []int
 	// killAll ends them all by SIGKILL and returns those that remain.
 	killAll() []int
-	// close releases what the tree holds, and says whether all of it is gone.
-	// Processes that live on, live on.
-	close() bool
+	// close releases what the tree holds. Processes that live on, live on.
+	close()
 }
 
 // endTree asks the tree to end, gives it the grace, and then kills it.
@@ -56,24 +56,12 @@ const killBound = 10 * time.Second
 // cgroupTree is a command with a cgroup of its own. Membership is exact and the
 // kernel kills all members at once.
 type cgroupTree struct {
-	parent *os.File
-	name   string
-	dir    *os.File
-}
-
-// newCgroupTree makes the cgroup; its dir is where the command is born.
-func newCgroupTree(parent *os.File, name string) (*cgroupTree, error) {
-	if err := unix.Mkdirat(int(parent.Fd()), name, 0o755); err != nil {
-		return nil, os.NewSyscallError("mkdir cgroup", err)
-	}
-	t := &cgroupTree{parent: parent, name: name}
-	fd, err := unix.Openat(int(parent.Fd()), name, unix.O_DIRECTORY|unix.O_RDONLY|unix.O_CLOEXEC|unix.O_NOFOLLOW, 0)
-	if err != nil {
-		t.close()
-		return nil, os.NewSyscallError("open cgroup", err)
-	}
-	t.dir = os.NewFile(uintptr(fd), name)
-	return t, nil
+	owner *cgroups
+	name  string
+	dir   *os.File // the command is born here
+	// killed says that the kernel was told to kill all members. It may then kill
+	// whoever is born there later too, so the cgroup is not used again.
+	killed atomic.Bool
 }
 
 func (t *cgroupTree) open(name string, mode int) (*os.File, error) {
@@ -145,20 +133,15 @@ func (t *cgroupTree) populated() bool {
 // killByKernel is one call that also catches processes forked meanwhile.
 func (t *cgroupTree) killByKernel() {
 	if f, err := t.open("cgroup.kill", unix.O_WRONLY); err == nil {
+		t.killed.Store(true)
 		f.Write([]byte("1"))
 		f.Close()
 	}
 }
 
-// close removes the cgroup if it is empty. Background processes of a finished
-// command keep theirs.
-func (t *cgroupTree) close() bool {
-	if t.dir != nil {
-		t.dir.Close()
-		t.dir = nil
-	}
-	return !errors.Is(unix.Unlinkat(int(t.parent.Fd()), t.name, unix.AT_REMOVEDIR), unix.EBUSY)
-}
+// close gives the cgroup back. Background processes of a finished command keep
+// theirs.
+func (t *cgroupTree) close() { t.owner.giveBack(t) }
 
 // lineageTree finds a command's processes by descent. The command's first
 // process is a child subreaper, so as long as it lives every process of the tree
@@ -256,4 +239,4 @@ func (t *lineageTree) killAll() []int {
 	}
 }
 
-func (t *lineageTree) close() bool { return true }
+func (t *lineageTree) close() {}

@@ -29,6 +29,16 @@ func afterFork()
 //go:linkname afterForkInChild syscall.runtime_AfterForkInChild
 func afterForkInChild()
 
+// These two let the runtime go on without us. A fork lasts as long as its child
+// likes: somebody may stop it before its exec, and everything that waits for all
+// goroutines, like the garbage collector, would wait for that.
+
+//go:linkname enterSyscall runtime.entersyscall
+func enterSyscall()
+
+//go:linkname exitSyscall runtime.exitsyscall
+func exitSyscall()
+
 // plan is a Command in the form that the child can use: pointers to memory made
 // before the fork, because the child may not allocate.
 type plan struct {
@@ -84,6 +94,7 @@ const (
 //go:nocheckptr
 func forkExec(p *plan) (pid uintptr, errno syscall.Errno) {
 	var code uintptr
+	enterSyscall()
 	beforeFork()
 	if p.intoCgroup {
 		// Being born in a cgroup is cheap. Moving there afterwards is not: the
@@ -94,6 +105,7 @@ func forkExec(p *plan) (pid uintptr, errno syscall.Errno) {
 	}
 	if code != 0 || pid != 0 {
 		afterFork()
+		exitSyscall()
 		return pid, syscall.Errno(code)
 	}
 	afterForkInChild()
@@ -103,6 +115,13 @@ func forkExec(p *plan) (pid uintptr, errno syscall.Errno) {
 	}
 }
 
+// Unclaimed are the signals that Go's runtime leaves alone, and so does not reset
+// in a child either. The caller may ignore them: every command gets them back.
+var Unclaimed = [...]syscall.Signal{32, 34}
+
+// defaultAction is the kernel's struct sigaction for a signal's default.
+var defaultAction struct{ handler, flags, restorer, mask uintptr }
+
 // child does what lies between fork and exec, and returns only on failure.
 //
 //go:nosplit
@@ -110,6 +129,9 @@ func forkExec(p *plan) (pid uintptr, errno syscall.Errno) {
 //go:nocheckptr
 func child(p *plan) {
 	var e syscall.Errno
+	for i := range Unclaimed {
+		syscall.RawSyscall6(unix.SYS_RT_SIGACTION, uintptr(Unclaimed[i]), uintptr(unsafe.Pointer(&defaultAction)), 0, unsafe.Sizeof(defaultAction.mask), 0, 0)
+	}
 	if p.subreaper {
 		syscall.RawSyscall6(unix.SYS_PRCTL, unix.PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0, 0)
 	}

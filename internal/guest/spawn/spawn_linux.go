@@ -122,11 +122,14 @@ func (s *Spawner) Prepare(step func() error) error {
 	return (<-answer).err
 }
 
-// Start forks and executes c.
-func (s *Spawner) Start(c *Command) (Process, error) {
+// Start forks and executes c. Meanwhile, on the caller's thread, it calls watch,
+// and what that returned when the start is over.
+func (s *Spawner) Start(c *Command, watch func() (stop func())) (Process, error) {
 	answer := make(chan result, 1)
 	s.requests <- request{command: c, answer: answer}
+	stop := watch()
 	r := <-answer
+	stop()
 	return r.process, r.err
 }
 

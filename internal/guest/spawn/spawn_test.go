@@ -48,7 +48,7 @@ func TestCommandGetsItsFilesDirectoryAndEnvironment(t *testing.T) {
 		Path: "/bin/bash", Argv: []string{"bash", "-c", `pwd; echo $A; echo extra >&97; [ -e /proc/self/fd/98 ] || echo closed; [ "$(ps -o sid= $$ | tr -d ' ')" = $$ ] && echo leader`},
 		Env: []string{"A=1", "PATH=/usr/bin:/bin"}, Dir: "/usr", Cgroup: -1,
 		Files: map[int]int{0: int(r.Fd()), 1: int(w.Fd()), 2: int(w.Fd()), 97: int(w.Fd())},
-	})
+	}, unwatched)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -73,7 +73,7 @@ func TestFailureNamesTheStepAndLeavesNoChild(t *testing.T) {
 		{Command{Path: "/bin/true", Argv: []string{"x"}, Dir: "/no/such/directory", Cgroup: -1}, "chdir", syscall.ENOENT},
 		{Command{Path: "/etc/passwd", Argv: []string{"x"}, Cgroup: -1}, "exec", syscall.EACCES},
 	} {
-		_, err := s.Start(&c.command)
+		_, err := s.Start(&c.command, unwatched)
 		var e *Error
 		if !errors.As(err, &e) || e.Step != c.step || e.Errno != c.errno {
 			t.Errorf("%+v: got %v, want %s: %v", c.command, err, c.step, c.errno)
@@ -82,7 +82,7 @@ func TestFailureNamesTheStepAndLeavesNoChild(t *testing.T) {
 	if _, err := syscall.Wait4(-1, nil, syscall.WNOHANG, nil); err != syscall.ECHILD {
 		t.Errorf("a failed start left a child: wait4 says %v", err)
 	}
-	if _, err := s.Start(&Command{Path: "a\x00b", Argv: []string{"x"}, Cgroup: -1}); err == nil || !strings.Contains(err.Error(), "NUL") {
+	if _, err := s.Start(&Command{Path: "a\x00b", Argv: []string{"x"}, Cgroup: -1}, unwatched); err == nil || !strings.Contains(err.Error(), "NUL") {
 		t.Errorf("NUL in the path: %v", err)
 	}
 }
@@ -98,7 +98,7 @@ func TestRestrictionsOfTheThreadAreInheritedAndStayThere(t *testing.T) {
 	}
 	p, err := s.Start(&Command{Path: "/bin/grep", Argv: []string{"grep", "NoNewPrivs", "/proc/self/status"}, Cgroup: -1,
 		Files:   map[int]int{1: int(w.Fd())},
-		Rlimits: []Rlimit{{unix.RLIMIT_CORE, unix.Rlimit{}}}})
+		Rlimits: []Rlimit{{unix.RLIMIT_CORE, unix.Rlimit{}}}}, unwatched)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -122,7 +122,7 @@ func TestManyStartsAtOnce(t *testing.T) {
 		go func() {
 			defer wg.Done()
 			garbage := make([]byte, 1<<16) // keep the collector and the stacks moving
-			p, err := s.Start(&Command{Path: "/bin/true", Argv: []string{"true"}, Env: []string{"X=" + string(make([]byte, 0))}, Cgroup: -1, Subreaper: true})
+			p, err := s.Start(&Command{Path: "/bin/true", Argv: []string{"true"}, Env: []string{"X=" + string(make([]byte, 0))}, Cgroup: -1, Subreaper: true}, unwatched)
 			if err != nil {
 				t.Error(err)
 				return
@@ -136,13 +136,16 @@ func TestManyStartsAtOnce(t *testing.T) {
 	wg.Wait()
 }
 
+// unwatched is a start that nobody guards.
+func unwatched() (stop func()) { return func() {} }
+
 func BenchmarkStart(b *testing.B) {
 	s, err := New(func() error { return nil })
 	if err != nil {
 		b.Fatal(err)
 	}
 	for b.Loop() {
-		p, err := s.Start(&Command{Path: "/bin/bash", Argv: []string{"bash", "-c", "true"}, Env: []string{"PATH=/bin"}, Cgroup: -1})
+		p, err := s.Start(&Command{Path: "/bin/bash", Argv: []string{"bash", "-c", "true"}, Env: []string{"PATH=/bin"}, Cgroup: -1}, unwatched)
 		if err != nil {
 			b.Fatal(err)
 		}
