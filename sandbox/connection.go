@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"syscall"
 	"time"
 
 	"github.com/hashicorp/yamux"
@@ -41,6 +42,9 @@ func dial(ctx context.Context, e Engine, id Identity, observer bool) (*connectio
 		}
 		err = ctx.Err() // rather than that its connection was closed
 	}
+	if cutOff(err) && ends(ctx, e, id) {
+		err = ErrGone // it was ending, and so takes no callers any more
+	}
 	if err != nil {
 		return nil, fmt.Errorf("cannot talk to the sandbox %q: %w", id.Task, err)
 	}
@@ -50,6 +54,25 @@ func dial(ctx context.Context, e Engine, id Identity, observer bool) (*connectio
 	}
 	return c, nil
 }
+
+func cutOff(err error) bool {
+	return errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) || errors.Is(err, syscall.ECONNRESET) || errors.Is(err, syscall.EPIPE)
+}
+
+// ends waits for a moment for a sandbox to end, and says whether it has.
+func ends(ctx context.Context, e Engine, id Identity) bool {
+	for bound := time.Now().Add(endBound); ctx.Err() == nil && time.Now().Before(bound); {
+		info, err := e.Find(ctx, id)
+		if errors.Is(err, ErrNotFound) || err == nil && info.State != Running {
+			return true
+		}
+		time.Sleep(endBound / 200)
+	}
+	return false
+}
+
+// endBound is how long a guest that takes no callers any more may take to end.
+const endBound = 2 * time.Second
 
 func (c *connection) alive() bool { return c != nil && !c.mux.IsClosed() }
 

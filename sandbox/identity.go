@@ -5,6 +5,7 @@ import (
 	"encoding/hex"
 	"fmt"
 	"path/filepath"
+	"regexp"
 	"strings"
 )
 
@@ -91,11 +92,15 @@ func digest(s string) string {
 	return hex.EncodeToString(sum[:6])
 }
 
+// digested is what a name with a digest looks like. A name that looks so itself
+// gets one too, or it could be that of another.
+var digested = regexp.MustCompile(`-[0-9a-f]{12}$`)
+
 // cleanName returns s if it can stand in file names and labels as it is, and
 // otherwise a cleaned stem with a digest, so that two different values never
 // become one.
 func cleanName(s string, limit int) string {
-	if s != "" && len(s) <= limit && clean(s, limit) == s && s != "." && s != ".." && !strings.HasSuffix(s, ".") {
+	if s != "" && len(s) <= limit && clean(s, limit) == s && s != "." && s != ".." && !strings.HasSuffix(s, ".") && !digested.MatchString(s) {
 		return s
 	}
 	return clean(s, limit-13) + "-" + digest(s)

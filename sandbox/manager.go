@@ -150,12 +150,18 @@ func (m *Manager) open(ctx context.Context, id Identity, spec Spec) (conn *conne
 	if err != nil {
 		return nil, err
 	}
-	defer func() { lock.Release(err != nil) }() // what could not be made leaves no trace
-	err = m.provide(ctx, id, spec)
+	made := false
+	defer func() {
+		if err != nil && made && spec.Ephemeral {
+			m.undo(ctx, id) // it was for this caller and nobody else
+		}
+		lock.Release(err != nil) // what could not be made leaves no trace
+	}()
+	made, err = m.provide(ctx, id, spec)
 	if errors.Is(err, ErrExists) {
 		// Somebody who does not see our lock was quicker, on another machine
 		// perhaps. What is there now is looked at like any other.
-		err = m.provide(ctx, id, spec)
+		made, err = m.provide(ctx, id, spec)
 	}
 	if err != nil {
 		return nil, err
@@ -174,6 +180,7 @@ func (m *Manager) open(ctx context.Context, id Identity, spec Spec) (conn *conne
 		// Its guest was ending when we found it, and takes no callers any more.
 		if err = m.engine.Remove(ctx, id, false); err == nil {
 			_, err = m.engine.Create(ctx, id, spec)
+			made = err == nil
 		}
 		if err != nil {
 			return nil, err
@@ -183,14 +190,24 @@ func (m *Manager) open(ctx context.Context, id Identity, spec Spec) (conn *conne
 	return conn, err
 }
 
-// provide sees to it that the identity has a running sandbox of the spec.
-func (m *Manager) provide(ctx context.Context, id Identity, spec Spec) error {
+// undo removes a sandbox whose caller does not want it any more.
+func (m *Manager) undo(ctx context.Context, id Identity) {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), closeBound)
+	defer cancel()
+	if err := m.engine.Remove(ctx, id, false); err != nil {
+		m.log.Warn("cannot remove a sandbox that was given up", "task", id.Task, "error", err)
+	}
+}
+
+// provide sees to it that the identity has a running sandbox of the spec, and says
+// whether it made it.
+func (m *Manager) provide(ctx context.Context, id Identity, spec Spec) (made bool, err error) {
 	info, err := m.engine.Find(ctx, id)
 	switch {
 	case errors.Is(err, ErrNotFound):
 		_, err = m.engine.Create(ctx, id, spec)
 	case err != nil:
-		return fmt.Errorf("cannot look for the sandbox %q: %w", id.Task, err)
+		return false, fmt.Errorf("cannot look for the sandbox %q: %w", id.Task, err)
 	case info.State == Stopped:
 		_, err = m.engine.Start(ctx, id, spec)
 	case info.SpecHash != spec.Hash():
@@ -198,10 +215,12 @@ func (m *Manager) provide(ctx context.Context, id Identity, spec Spec) error {
 	case info.Build != m.engine.Capabilities().GuestBuild:
 		var drift *DriftError
 		if err = m.replace(ctx, info, spec, nil); errors.As(err, &drift) {
-			err = nil // an old guest serves as long as it is needed
+			return false, nil // an old guest serves as long as it is needed
 		}
+	default:
+		return false, nil
 	}
-	return err
+	return err == nil, err
 }
 
 // DriftError means that a sandbox exists with another spec and cannot be
@@ -224,6 +243,9 @@ func (m *Manager) replace(ctx context.Context, info Info, spec Spec, difference 
 	}
 	for patience := time.Now().Add(leaving); ; {
 		retired, st, err := m.retire(ctx, info.Identity, 0)
+		if errors.Is(err, errUnsupported) {
+			return drift // it cannot say whether anybody needs it
+		}
 		if err != nil {
 			return err
 		}

@@ -8,6 +8,7 @@ package atomicfile
 
 import (
 	"fmt"
+	"io"
 	"os"
 	"path/filepath"
 )
@@ -23,6 +24,30 @@ func Write(path string, data []byte, mode os.FileMode) error {
 func Replace(path string, data []byte, mode os.FileMode) error {
 	return write(path, data, mode, false)
 }
+
+// Read returns what is in a file that this package wrote. Something else under its
+// name, be it a pipe that nobody writes to, is an error and never waited for.
+func Read(path string) ([]byte, error) {
+	f, err := os.OpenFile(path, os.O_RDONLY|nonblocking, 0)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	info, err := f.Stat()
+	if err != nil {
+		return nil, err
+	}
+	if !info.Mode().IsRegular() {
+		return nil, fmt.Errorf("cannot read %s: it is not a file", path)
+	}
+	if info.Size() > largest {
+		return nil, fmt.Errorf("cannot read %s: it is too large", path)
+	}
+	return io.ReadAll(io.LimitReader(f, largest))
+}
+
+// largest is far above anything that is kept in one file.
+const largest = 64 << 20
 
 func write(path string, data []byte, mode os.FileMode, durable bool) (err error) {
 	dir := filepath.Dir(path)

@@ -2,9 +2,34 @@ package atomicfile
 
 import (
 	"os"
+	"os/exec"
 	"path/filepath"
 	"testing"
 )
+
+func TestReadOnlyReadsFiles(t *testing.T) {
+	dir := t.TempDir()
+	path := filepath.Join(dir, "state.json")
+	if err := Write(path, []byte("content"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if got, err := Read(path); err != nil || string(got) != "content" {
+		t.Errorf("%q %v", got, err)
+	}
+	if _, err := Read(filepath.Join(dir, "absent")); !os.IsNotExist(err) {
+		t.Error(err)
+	}
+	if _, err := Read(dir); err == nil {
+		t.Error("read a directory")
+	}
+	pipe := filepath.Join(dir, "pipe")
+	if out, err := exec.Command("mkfifo", pipe).CombinedOutput(); err != nil {
+		t.Skipf("cannot make a pipe: %v %s", err, out)
+	}
+	if _, err := Read(pipe); err == nil {
+		t.Error("read a pipe")
+	}
+}
 
 func TestWriteReplacesWholeFiles(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "state.json")

@@ -61,6 +61,7 @@ type Server struct {
 	disk        int64
 	sessions    map[string]*session
 	connections int
+	visited     bool // somebody was here
 	running     int
 	lastUse     time.Duration
 	retiring    bool
@@ -112,6 +113,9 @@ func (s *Server) ShellName() string { return s.shell.path }
 func (s *Server) Serve(l net.Listener) error {
 	dropSignals()
 	go s.reaper.run()
+	if s.config.Ephemeral {
+		time.AfterFunc(firstCaller, s.awaitCaller)
+	}
 	if s.names != nil {
 		go s.names.run()
 	}
@@ -121,13 +125,32 @@ func (s *Server) Serve(l net.Listener) error {
 	}()
 	for {
 		conn, err := l.Accept()
-		if err != nil {
-			if errors.Is(err, net.ErrClosed) {
-				return nil
-			}
-			return err
+		switch {
+		case errors.Is(err, net.ErrClosed):
+			return nil
+		case err != nil:
+			// Too many descriptors or too little memory: a caller waits, and
+			// everything that ends makes room.
+			time.Sleep(acceptPause)
+		default:
+			go s.serveConn(conn)
 		}
-		go s.serveConn(conn)
+	}
+}
+
+// acceptPause is how long the guest waits when it cannot take another caller.
+const acceptPause = 10 * time.Millisecond
+
+// firstCaller is how long an ephemeral sandbox waits for whom it was made for.
+const firstCaller = 30 * time.Second
+
+// awaitCaller ends an ephemeral sandbox that nobody ever came for: its maker may
+// have been killed just after it had made it.
+func (s *Server) awaitCaller() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if !s.visited {
+		s.retire()
 	}
 }
 
@@ -178,6 +201,7 @@ func (s *Server) serveConn(conn net.Conn) {
 func (s *Server) enter() {
 	s.mu.Lock()
 	s.connections++
+	s.visited = true
 	s.lastUse = bootTime()
 	s.mu.Unlock()
 }
@@ -275,7 +299,7 @@ func (s *Server) serveRetire(w *wire.Writer, req wire.Retire) {
 	st := s.status()
 	s.mu.Lock()
 	st.Connections, st.Commands = s.connections, s.running
-	if st.Busy() || bootTime()-s.lastUse < req.Idle {
+	if !req.Now && (st.Busy() || bootTime()-s.lastUse < req.Idle) {
 		s.mu.Unlock()
 		w.WriteMessage(wire.TypeBusy, st)
 		return

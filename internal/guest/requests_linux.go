@@ -5,6 +5,10 @@ import (
 	"strconv"
 	"sync"
 	"syscall"
+	"time"
+
+	"github.com/hashicorp/yamux"
+	"golang.org/x/sys/unix"
 
 	"hermes.example/hermes/internal/wire"
 )
@@ -135,7 +139,7 @@ func (s *Server) carry(stream net.Conn, r *wire.Reader, w *wire.Writer, c *comma
 	left := make(chan struct{})
 	go func() {
 		defer close(left)
-		c.takeInput(r)
+		c.takeInput(r, func() bool { return hungUp(stream) })
 		for _, f := range followers {
 			f.Close() // the caller is gone: nobody waits for it any longer
 		}
@@ -171,8 +175,18 @@ func (c *command) sendOutput(w *wire.Writer, followers []*follower) {
 	stderr.Wait()
 }
 
-// takeInput feeds the command until the caller's end of the stream closes.
-func (c *command) takeInput(r *wire.Reader) {
+// takeInput feeds the command until the caller's end of the stream closes. Gone
+// says whether it has, without reading what may still be in it.
+func (c *command) takeInput(r *wire.Reader, gone func() bool) {
+	input := make(chan []byte)
+	defer close(input)
+	taken := make(chan struct{}, 1)
+	go func() {
+		for p := range input {
+			c.writeStdin(p)
+			taken <- struct{}{}
+		}
+	}()
 	for {
 		frame, err := r.Next()
 		if err != nil {
@@ -180,11 +194,53 @@ func (c *command) takeInput(r *wire.Reader) {
 		}
 		switch frame.Type {
 		case wire.TypeStdin:
-			c.writeStdin(frame.Payload)
+			input <- frame.Payload
+			if !accepted(taken, gone) {
+				return // the command still gets what it was sent, if it ever reads
+			}
 		case wire.TypeStdinEOF:
 			c.endInput()
 		}
 	}
+}
+
+// lookAfter is how often we look for the caller while its command does not read.
+const lookAfter = 200 * time.Millisecond
+
+// accepted waits until the input was taken, or its sender is gone.
+func accepted(taken <-chan struct{}, gone func() bool) bool {
+	for {
+		select {
+		case <-taken:
+			return true
+		case <-time.After(lookAfter):
+			if gone() {
+				return false
+			}
+		}
+	}
+}
+
+// hungUp says whether the caller's end of a stream is closed.
+func hungUp(stream net.Conn) bool {
+	if s, ok := stream.(*yamux.Stream); ok {
+		return s.Session().IsClosed()
+	}
+	conn, ok := stream.(syscall.Conn)
+	if !ok {
+		return false
+	}
+	raw, err := conn.SyscallConn()
+	if err != nil {
+		return true
+	}
+	closed := false
+	err = raw.Control(func(fd uintptr) {
+		poll := []unix.PollFd{{Fd: int32(fd), Events: unix.POLLRDHUP}}
+		n, err := unix.Poll(poll, 0)
+		closed = err == nil && n > 0 && poll[0].Revents&(unix.POLLRDHUP|unix.POLLHUP|unix.POLLERR) != 0
+	})
+	return closed || err != nil
 }
 
 // copyOut sends what f yields until its end.

@@ -11,6 +11,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"syscall"
 )
 
 //go:embed all:bin
@@ -56,6 +57,9 @@ func Extract(dir, arch string) (string, error) {
 	if err != nil {
 		return "", err
 	}
+	// What a fork of ours inherits cannot be executed while it is open for writing.
+	syscall.ForkLock.RLock()
+	defer syscall.ForkLock.RUnlock()
 	f, err := os.CreateTemp(dir, ".guest-*")
 	if err != nil {
 		return "", fmt.Errorf("cannot extract the guest: %w", err)

@@ -116,9 +116,11 @@ type Status struct {
 // Busy says whether anything but the asking connection uses the sandbox.
 func (s Status) Busy() bool { return s.Connections > 0 || s.Commands > 0 || s.Processes > 0 }
 
-// Retire asks the sandbox to end if nobody has used it for Idle.
+// Retire asks the sandbox to end if nobody has used it for Idle, or Now, whoever
+// uses it.
 type Retire struct {
 	Idle time.Duration `json:"idle"`
+	Now  bool          `json:"now,omitempty"`
 }
 
 // Session is what is known of a session's state.

@@ -1,10 +1,10 @@
 package jail
 
 import (
-	"fmt"
 	"io"
 	"os"
-	"path/filepath"
+
+	"hermes.example/hermes/internal/rmtree"
 )
 
 // RemoveTree removes what is in dir as root of a user namespace. Its creator maps
@@ -16,14 +16,5 @@ func RemoveTree(dir string) error {
 	if err := becomeRoot(false); err != nil {
 		return err
 	}
-	entries, err := os.ReadDir(dir)
-	if err != nil {
-		return fmt.Errorf("cannot remove %s: %w", dir, err)
-	}
-	for _, entry := range entries {
-		if err := os.RemoveAll(filepath.Join(dir, entry.Name())); err != nil {
-			return fmt.Errorf("cannot remove %s: %w", dir, err)
-		}
-	}
-	return nil
+	return rmtree.Empty(dir)
 }

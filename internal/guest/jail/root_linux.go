@@ -187,7 +187,7 @@ func furnishDev() error {
 	if err := unix.Mount("dev", in("/dev"), "tmpfs", unix.MS_NOSUID|unix.MS_NOEXEC, "mode=755,size=64k,nr_inodes=64"); err != nil {
 		return fmt.Errorf("cannot mount /dev: %w", err)
 	}
-	for _, dir := range []string{"/dev/pts", "/dev/shm"} {
+	for _, dir := range []string{"/dev/pts"} {
 		if err := os.Mkdir(in(dir), 0o755); err != nil {
 			return err
 		}
@@ -200,9 +200,6 @@ func furnishDev() error {
 	}
 	if err := unix.Mount("devpts", in("/dev/pts"), "devpts", unix.MS_NOSUID|unix.MS_NOEXEC, "newinstance,ptmxmode=0666,mode=620"); err != nil {
 		return fmt.Errorf("cannot mount /dev/pts: %w", err)
-	}
-	if err := unix.Mount("shm", in("/dev/shm"), "tmpfs", unix.MS_NOSUID|unix.MS_NODEV, "mode=1777,size=1g"); err != nil {
-		return fmt.Errorf("cannot mount /dev/shm: %w", err)
 	}
 	return nil
 }

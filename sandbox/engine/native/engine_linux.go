@@ -16,8 +16,10 @@ import (
 	"syscall"
 	"time"
 
+	"hermes.example/hermes/internal/atomicfile"
 	"hermes.example/hermes/internal/cgroup"
 	"hermes.example/hermes/internal/guestbin"
+	"hermes.example/hermes/internal/rmtree"
 	"hermes.example/hermes/internal/rundir"
 	"hermes.example/hermes/sandbox"
 )
@@ -171,7 +173,11 @@ func (e *Engine) Remove(ctx context.Context, id sandbox.Identity, files bool) er
 		if !files {
 			return err
 		}
-		st = nil // a state that cannot be read goes with everything else
+		// A state that cannot be read goes with everything else.
+		st = nil
+		if err := e.endUnknown(ctx, id); err != nil {
+			return err
+		}
 	}
 	if st != nil {
 		if err := st.kill(ctx); err != nil {
@@ -210,7 +216,7 @@ func forgetRun(dir string, st *state) error {
 			return nil
 		}
 	}
-	return os.RemoveAll(dir)
+	return rmtree.Remove(dir)
 }
 
 // clear removes what a run leaves: cgroups, socket, run directory. Its guest is
@@ -268,7 +274,7 @@ func (e *Engine) sweepOne(ctx context.Context, id sandbox.Identity) (bool, error
 		return false, nil
 	}
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return false, err
+		return false, nil // there may be a guest; that is for its owner to decide
 	}
 	if err := e.clear(id); err != nil {
 		return false, err
@@ -285,7 +291,7 @@ const ownerName = "identity.json"
 // ownerOf says whose the run directory of that name is.
 func (e *Engine) ownerOf(name string) (sandbox.Identity, error) {
 	var id sandbox.Identity
-	data, err := os.ReadFile(filepath.Join(e.run, name, ownerName))
+	data, err := atomicfile.Read(filepath.Join(e.run, name, ownerName))
 	if err == nil {
 		err = json.Unmarshal(data, &id)
 	}
@@ -298,14 +304,14 @@ func (e *Engine) ownerOf(name string) (sandbox.Identity, error) {
 // removeTree removes a sandbox's files. Those of other ids of the sandbox belong
 // to subordinate ids of the caller, which only a process that has them may touch.
 func (e *Engine) removeTree(ctx context.Context, st *state, dir string) error {
-	err := os.RemoveAll(dir)
+	err := rmtree.Remove(dir)
 	if err == nil || st == nil || !errors.Is(err, fs.ErrPermission) || st.IDs.Mode == idsRange {
 		return err
 	}
 	if err := removeInNamespace(ctx, st.IDs, dir); err != nil {
 		return err
 	}
-	return os.RemoveAll(dir)
+	return rmtree.Remove(dir)
 }
 
 // spoolName is the guest's own directory: output and journal.
@@ -325,7 +331,7 @@ func (e *Engine) load(id sandbox.Identity) (*state, error) {
 		return nil, err
 	}
 	if st.Identity != id {
-		return nil, fmt.Errorf("the state in %s belongs to another sandbox", e.options.dir(id))
+		return nil, fmt.Errorf("the state in %s belongs to another sandbox; %s", e.options.dir(id), startAnew)
 	}
 	return st, nil
 }

@@ -147,7 +147,10 @@ func (m idMap) apply(ctx context.Context, pid int) error {
 		done := make(chan error, 1)
 		go func() { done <- runMapper(ctx, "newgidmap", pid, m.GIDs) }()
 		err := runMapper(ctx, "newuidmap", pid, m.UIDs)
-		return errors.Join(err, <-done)
+		if groups := <-done; err == nil {
+			err = groups
+		}
+		return err
 	}
 	if m.Mode == idsSingle {
 		// The kernel demands it of a caller who may not map groups.
@@ -178,8 +181,11 @@ func runMapper(ctx context.Context, program string, pid int, ranges []idRange) e
 		args = append(args, strconv.Itoa(r.Inside), strconv.Itoa(r.Outside), strconv.Itoa(r.Count))
 	}
 	out, err := exec.CommandContext(ctx, program, args...).CombinedOutput()
+	if ctx.Err() != nil {
+		return ctx.Err() // rather than that it was killed
+	}
 	if err != nil {
-		return fmt.Errorf("cannot map ids: %s: %w: %s", program, err, strings.TrimSpace(string(out)))
+		return fmt.Errorf("cannot map ids: %s: %w: %s", program, err, strings.Join(strings.Fields(string(out)), " "))
 	}
 	return nil
 }

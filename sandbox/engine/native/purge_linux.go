@@ -38,7 +38,17 @@ func (e *Engine) Purge(ctx context.Context, home string) (int, error) {
 	removed := 0
 	for _, entry := range entries {
 		dir := filepath.Join(root, entry.Name())
-		if _, err := os.Lstat(filepath.Join(dir, stateName)); err == nil || making[dir] {
+		st, err := readState(filepath.Join(dir, stateName))
+		id, runs := making[dir]
+		if runs && st == nil && !errors.Is(err, fs.ErrNotExist) {
+			// Its state was spoilt, so nobody could remove it.
+			if err := e.Remove(ctx, id, true); err != nil {
+				return removed, err
+			}
+			removed++
+			continue
+		}
+		if st != nil || runs {
 			continue // it exists, perhaps in another home with the same root
 		}
 		// Nothing says any more which ids it had; a caller has the same ones for
@@ -61,15 +71,15 @@ func (e *Engine) Purge(ctx context.Context, home string) (int, error) {
 }
 
 // underWay lists the directories of sandboxes that have a run directory.
-func (e *Engine) underWay() (map[string]bool, error) {
+func (e *Engine) underWay() (map[string]sandbox.Identity, error) {
 	entries, err := os.ReadDir(e.run)
 	if err != nil {
 		return nil, err
 	}
-	dirs := make(map[string]bool)
+	dirs := make(map[string]sandbox.Identity)
 	for _, entry := range entries {
 		if id, err := e.ownerOf(entry.Name()); err == nil {
-			dirs[e.options.dir(id)] = true
+			dirs[e.options.dir(id)] = id
 		}
 	}
 	return dirs, nil

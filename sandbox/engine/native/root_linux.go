@@ -1,6 +1,7 @@
 package native
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"os"
@@ -65,6 +66,7 @@ func (c *creation) describeRoot() jail.Config {
 			{Path: "/tmp", Size: 512 * mib, Mode: 0o1777},
 			{Path: "/var/tmp", Size: 256 * mib, Mode: 0o1777, NoExec: true},
 			{Path: "/run", Size: 64 * mib, Mode: 0o755, NoExec: true},
+			{Path: "/dev/shm", Size: gib, Mode: 0o1777},
 		},
 	}
 	if !c.verdict.Pids.Enforced() {
@@ -75,6 +77,9 @@ func (c *creation) describeRoot() jail.Config {
 		if !c.mounts(sandbox.Workspace) {
 			config.Scratch = append(config.Scratch, jail.Scratch{Path: sandbox.Workspace, Size: 10 * gib, Mode: 0o755, Owned: true})
 		}
+	}
+	if c.verdict.Memory.Enforced() && c.spec.Limits.Memory > 0 {
+		fit(config.Scratch, c.spec.Limits.Memory/2)
 	}
 	for _, dir := range systemDirs {
 		target, err := os.Readlink(dir)
@@ -96,6 +101,21 @@ func (c *creation) describeRoot() jail.Config {
 		}
 	}
 	return config
+}
+
+// fit makes file systems in memory fit into so much of it together: what they hold
+// counts as the sandbox's memory, and whoever has filled that can run nothing, not
+// even rm. All get the same, but none more than it has.
+func fit(scratch []jail.Scratch, total int64) {
+	bySize := make([]*jail.Scratch, len(scratch))
+	for i := range scratch {
+		bySize[i] = &scratch[i]
+	}
+	slices.SortFunc(bySize, func(a, b *jail.Scratch) int { return cmp.Compare(a.Size, b.Size) })
+	for i, s := range bySize {
+		s.Size = min(s.Size, total/int64(len(bySize)-i))
+		total -= s.Size
+	}
 }
 
 // addPublic shows a file or directory of /etc. A small file is copied, because a

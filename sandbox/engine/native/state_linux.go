@@ -3,7 +3,9 @@ package native
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"strconv"
@@ -45,16 +47,21 @@ func (s *state) info() sandbox.Info {
 }
 
 func readState(path string) (*state, error) {
-	data, err := os.ReadFile(path)
-	if err != nil {
+	s := new(state)
+	data, err := atomicfile.Read(path)
+	if errors.Is(err, fs.ErrNotExist) {
 		return nil, err
 	}
-	s := new(state)
-	if err := json.Unmarshal(data, s); err != nil {
-		return nil, fmt.Errorf("cannot read %s: %w; remove the sandbox with its files to start anew", path, err)
+	if err == nil {
+		err = json.Unmarshal(data, s)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("its state cannot be used (%w); %s", err, startAnew)
 	}
 	return s, nil
 }
+
+const startAnew = "remove the sandbox with its files to start anew"
 
 // write replaces the state for all processes at once. It does not wait for the
 // disk: what it says is about a process that no crash of the machine survives,

@@ -1,0 +1,90 @@
+//go:build linux
+
+package rmtree
+
+import (
+	"os"
+	"path/filepath"
+	"testing"
+
+	"golang.org/x/sys/unix"
+)
+
+// deep makes a chain of directories that no path can name.
+func deep(t *testing.T, dir string, levels int) {
+	t.Helper()
+	fd, err := unix.Open(dir, unix.O_RDONLY|unix.O_DIRECTORY|unix.O_CLOEXEC, 0)
+	for i := 0; err == nil && i < levels; i++ {
+		if err = unix.Mkdirat(fd, "d", 0o755); err != nil {
+			break
+		}
+		next, openErr := unix.Openat(fd, "d", unix.O_RDONLY|unix.O_DIRECTORY|unix.O_CLOEXEC, 0)
+		unix.Close(fd)
+		fd, err = next, openErr
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	unix.Close(fd)
+}
+
+func TestRemove(t *testing.T) {
+	outside := t.TempDir()
+	if err := os.WriteFile(filepath.Join(outside, "file"), nil, 0o644); err != nil {
+		t.Fatal(err)
+	}
+	dir := filepath.Join(t.TempDir(), "tree")
+	for _, d := range []string{"a/b/c", ".lifted-1", "e"} {
+		if err := os.MkdirAll(filepath.Join(dir, d), 0o755); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for i := range 3000 {
+		if err := os.WriteFile(filepath.Join(dir, "e", "f"+string(rune('a'+i%26))+string(rune(0x4e00+i))), nil, 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for name, target := range map[string]string{"link": outside, "a/file": filepath.Join(outside, "file"), "loop": "loop"} {
+		if err := os.Symlink(target, filepath.Join(dir, name)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := unix.Mkfifo(filepath.Join(dir, "fifo"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	deep(t, dir, 3*deepest+7)
+	deep(t, filepath.Join(dir, "a"), 5000)
+	if err := Remove(dir); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := os.Lstat(dir); !os.IsNotExist(err) {
+		t.Errorf("still there: %v", err)
+	}
+	if _, err := os.Stat(filepath.Join(outside, "file")); err != nil {
+		t.Errorf("it followed a link: %v", err)
+	}
+}
+
+func TestRemoveOddRoots(t *testing.T) {
+	dir := t.TempDir()
+	if err := Remove(filepath.Join(dir, "absent")); err != nil {
+		t.Error(err)
+	}
+	target := filepath.Join(dir, "target")
+	if err := os.MkdirAll(filepath.Join(target, "kept"), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	link := filepath.Join(dir, "link")
+	if err := os.Symlink(target, link); err != nil {
+		t.Fatal(err)
+	}
+	if err := Empty(link); err == nil {
+		t.Error("emptied what a link points to")
+	}
+	if err := Remove(link); err != nil {
+		t.Error(err)
+	}
+	if _, err := os.Stat(filepath.Join(target, "kept")); err != nil {
+		t.Error(err)
+	}
+}
