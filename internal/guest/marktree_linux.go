@@ -25,42 +25,61 @@ func (t *markTree) members() []int {
 }
 
 // killAll kills what it finds until nothing is found. A process that forks and ends
-// all the time can be gone each time before it is looked at, so a look that missed
-// something counts little, and many such looks have to find nothing.
+// all the time is dead or gone whenever it is looked at. Where there are new ones
+// again and again, the whole sandbox is held still for the look.
 func (t *markTree) killAll() []int {
-	const enough = 64 // or two looks that missed nothing
+	const patience, enough = 2, 2
 	deadline := bootTime() + killBound
 	killed := make(map[int]bool)
-	nothing := 0
-	for pause := 100 * time.Microsecond; nothing < enough; {
-		found, fresh := 0, 0
-		missed := t.look(func(pid int) {
+	restless, quiet := 0, 0 // looks in a row
+	for pause := 100 * time.Microsecond; quiet < enough; {
+		fresh := 0
+		kill := func(pid int) {
 			unix.Kill(pid, unix.SIGKILL) // before anything else: it may be about to fork
-			if p, ok := readProcess(strconv.Itoa(pid)); !ok || !p.zombie {
-				found++
-				if !killed[pid] {
-					killed[pid] = true
-					fresh++
-				}
+			if !killed[pid] {
+				killed[pid] = true
+				fresh++
 			}
-		})
-		switch {
-		case found > 0:
-			nothing = 0
-		case missed == 0:
-			nothing += enough / 2
-		default:
-			nothing++
+		}
+		look, weight := t.look, 1
+		if restless >= patience {
+			look, weight = t.lookAtStillness, enough
+		}
+		if missed := look(kill); missed > 0 || fresh > 0 {
+			restless++
+			quiet = 0
+		} else if len(t.members()) == 0 {
+			quiet += weight
+		} else { // they are ending
+			time.Sleep(pause)
+			pause = min(pause*2, 20*time.Millisecond)
 		}
 		if bootTime() >= deadline {
 			return t.members()
 		}
-		if found > 0 && fresh == 0 { // they are ending
-			time.Sleep(pause)
-			pause = min(pause*2, 20*time.Millisecond)
-		}
 	}
 	return nil
+}
+
+// lookAtStillness looks while every process of the sandbox is stopped. The kernel
+// stops them at one instant, and a fork that is under way then does not happen.
+func (t *markTree) lookAtStillness(f func(pid int)) (missed int) {
+	before := make(map[int]bool)
+	for _, p := range processes() {
+		before[p.pid] = p.stopped
+	}
+	unix.Kill(-1, unix.SIGSTOP)
+	for range 10 {
+		if missed = t.look(f); missed == 0 {
+			break // otherwise the last ones are just ending
+		}
+	}
+	for _, p := range processes() {
+		if !before[p.pid] && p.pid != os.Getpid() {
+			unix.Kill(p.pid, unix.SIGCONT)
+		}
+	}
+	return missed
 }
 
 func (t *markTree) close() {}

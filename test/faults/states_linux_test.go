@@ -240,11 +240,15 @@ func TestStateOfAnotherHostOrBoot(t *testing.T) {
 	everyone(t, func(t *testing.T) {
 		for name, c := range map[string]struct {
 			fields map[string]any
+			lives  bool // there
 			works  bool
 		}{
-			"another boot":              {map[string]any{"Boot": "00000000-0000-0000-0000-000000000000"}, true},
-			"another host":              {map[string]any{"Host": "another"}, false},
-			"another host and its boot": {map[string]any{"Host": "another", "Boot": "00000000-0000-0000-0000-000000000000"}, false},
+			"another boot":                       {map[string]any{"Boot": "00000000-0000-0000-0000-000000000000"}, false, true},
+			"another host":                       {map[string]any{"Host": "another"}, true, false},
+			"another host and its boot":          {map[string]any{"Host": "another", "Boot": "00000000-0000-0000-0000-000000000000"}, true, false},
+			"another host where it ended":        {map[string]any{"Host": "another"}, false, true},
+			"a container that was made anew":     {map[string]any{"Host": "another", "PID": 1, "Started": "1"}, false, true},
+			"another boot of a host that is not": {map[string]any{"Host": "another", "Boot": "00000000-0000-0000-0000-000000000000"}, false, true},
 		} {
 			t.Run(name, func(t *testing.T) {
 				a := newArena(t)
@@ -252,6 +256,16 @@ func TestStateOfAnotherHostOrBoot(t *testing.T) {
 				a.killGuest()
 				eventually(func() bool { return len(a.guests()) == 0 })
 				a.editState("t", c.fields)
+				if c.lives {
+					spool, err := os.Open(filepath.Join(filepath.Dir(a.stateFile("t")), "spool"))
+					if err != nil {
+						t.Fatal(err)
+					}
+					defer spool.Close()
+					if !eventually(func() bool { return syscall.Flock(int(spool.Fd()), syscall.LOCK_EX|syscall.LOCK_NB) == nil }) {
+						t.Fatal("a dead guest still holds it")
+					}
+				}
 				ctx, cancel := context.WithTimeout(t.Context(), bound)
 				defer cancel()
 				box, err := a.manager.Ensure(ctx, a.id("t"), sandbox.Spec{})

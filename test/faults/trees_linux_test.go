@@ -158,6 +158,7 @@ func remains(name string) []int {
 // growAndEnd runs one tree and ends it; it returns what went wrong.
 func growAndEnd(a *arena, box *sandbox.Sandbox, flags string, timeout time.Duration) string {
 	name := mark(a)
+	a.Logf("%s: %s", name, flags)
 	ctx, cancel := context.WithTimeout(a.Context(), bound)
 	defer cancel()
 	out := newWatcher()
@@ -252,7 +253,7 @@ func TestD01TimeoutEndsTheWholeTree(t *testing.T) {
 // alone asks inside, too, that nothing but the bystanders is there.
 func alone(a *arena, box *sandbox.Sandbox, others int) {
 	a.Helper()
-	out := a.must(box, `for p in /proc/[0-9]*; do read -r c < $p/comm && echo "${p#/proc/} $c"; done 2>/dev/null`)
+	out := a.must(box, `for p in /proc/[0-9]*; do read -r c < $p/comm && s=$(grep State $p/status) && echo "${p#/proc/} $c $s"; done 2>/dev/null; true`)
 	// One that forks all the time may be in no list, but uses up process ids.
 	first, _ := strconv.Atoi(a.must(box, "echo $$"))
 	time.Sleep(100 * time.Millisecond)

@@ -250,7 +250,7 @@ func (c *creation) give(name string, f *os.File) {
 	c.files = append(c.files, f)
 }
 
-func (c *creation) addDescriptors() error {
+func (c *creation) addDescriptors(ctx context.Context) error {
 	listener, err := c.listener.File()
 	if err != nil {
 		return err
@@ -261,6 +261,18 @@ func (c *creation) addDescriptors() error {
 		return err
 	}
 	c.give(jail.SpoolFD, spool)
+	// The guest holds this as long as it lives, which is what others see of it who
+	// share the directory but not the machine. Some file systems cannot.
+	for bound := time.Now().Add(endBound); ; {
+		if unix.Flock(int(spool.Fd()), unix.LOCK_EX|unix.LOCK_NB) != unix.EWOULDBLOCK {
+			break
+		}
+		// A guest whose creator was killed may be about to end.
+		if ctx.Err() != nil || time.Now().After(bound) {
+			return fmt.Errorf("another host, or another container, runs it: end it there, or choose another task")
+		}
+		time.Sleep(time.Millisecond)
+	}
 	handles, err := c.group.Files()
 	if err != nil {
 		return err

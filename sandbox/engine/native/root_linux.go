@@ -39,12 +39,12 @@ const (
 )
 
 // describe makes the configuration of the sandbox.
-func (c *creation) describe(context.Context) error {
+func (c *creation) describe(ctx context.Context) error {
 	c.config = c.describeRoot()
 	if err := c.addBinds(); err != nil {
 		return err
 	}
-	return c.addDescriptors()
+	return c.addDescriptors(ctx)
 }
 
 // describeRoot describes everything that is the same for all sandboxes of a spec.

@@ -36,6 +36,8 @@ type state struct {
 	Namespace  uint64
 	IDs        idMap
 	Posture    sandbox.Posture
+
+	dir string // where it was read
 }
 
 func (s *state) info() sandbox.Info {
@@ -58,6 +60,7 @@ func readState(path string) (*state, error) {
 	if err != nil {
 		return nil, fmt.Errorf("its state cannot be used (%w); %s", err, startAnew)
 	}
+	s.dir = filepath.Dir(path)
 	return s, nil
 }
 
@@ -92,11 +95,15 @@ func (s *state) describe(pid int) error {
 // lives. Only through the descriptor is it ever signalled: a number may have
 // been given to another process meanwhile.
 func (s *state) open() (int, error) {
+	if s.Host != hostID() {
+		// A container that was made anew is another host, too.
+		if !heldElsewhere(s.dir) {
+			return -1, nil
+		}
+		return -1, fmt.Errorf("the sandbox %q runs on another host, or in another container: end it there, or choose another task", s.Identity.Task)
+	}
 	if s.Boot != bootID() {
 		return -1, nil
-	}
-	if s.Host != hostID() {
-		return -1, fmt.Errorf("the sandbox %q runs on another host", s.Identity.Task)
 	}
 	fd, err := unix.PidfdOpen(s.PID, 0)
 	if err == unix.ESRCH || err == unix.EINVAL {
@@ -105,12 +112,26 @@ func (s *state) open() (int, error) {
 	if err != nil {
 		return -1, os.NewSyscallError("pidfd_open", err)
 	}
+	// The time alone does not tell: it counts in hundredths of a second.
 	started, err := startTime(s.PID)
-	if err != nil || started != s.Started {
+	namespace, namespaceErr := namespaceOf(s.PID)
+	inIts := namespaceErr == nil && namespace == s.Namespace || namespaceErr != nil && exited(fd)
+	if err != nil || started != s.Started || !inIts {
 		unix.Close(fd)
 		return -1, nil
 	}
 	return fd, nil
+}
+
+// heldElsewhere says whether a guest lives that has the sandbox's directory, where
+// its process id means nothing here. When it cannot be told, one may.
+func heldElsewhere(dir string) bool {
+	spool, err := os.Open(filepath.Join(dir, spoolName))
+	if err != nil {
+		return !errors.Is(err, fs.ErrNotExist)
+	}
+	defer spool.Close() // and with it the lock
+	return unix.Flock(int(spool.Fd()), unix.LOCK_SH|unix.LOCK_NB) != nil
 }
 
 func (s *state) alive() bool {
