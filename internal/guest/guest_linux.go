@@ -166,7 +166,9 @@ func (s *Server) serveConn(conn net.Conn) {
 		return
 	}
 	if !theirs.Observer {
-		s.enter()
+		if !s.enter() {
+			return // before the greeting, so that the caller knows that nothing has begun
+		}
 		defer s.leave()
 	}
 	if theirs.Direct {
@@ -197,13 +199,17 @@ func (s *Server) serveConn(conn net.Conn) {
 	}
 }
 
-// enter and leave keep the lease.
-func (s *Server) enter() {
+// enter and leave keep the lease. Nobody enters a sandbox that is ending.
+func (s *Server) enter() bool {
 	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.retiring {
+		return false
+	}
 	s.connections++
 	s.visited = true
 	s.lastUse = bootTime()
-	s.mu.Unlock()
+	return true
 }
 
 func (s *Server) leave() {

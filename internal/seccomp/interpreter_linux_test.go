@@ -13,6 +13,7 @@ import (
 type call struct {
 	nr   uint32
 	arch uint32
+	from uint64 // the instruction pointer
 	args [6]uint64
 }
 
@@ -23,6 +24,8 @@ func (c call) word(offset uint32) (uint32, error) {
 		return c.nr, nil
 	case offset == 4:
 		return c.arch, nil
+	case offset == 8 || offset == 12:
+		return uint32(c.from >> (8 * (offset % 8))), nil
 	case offset >= 16 && offset < 64 && offset%4 == 0:
 		return uint32(c.args[(offset-16)/8] >> (8 * (offset % 8))), nil
 	}

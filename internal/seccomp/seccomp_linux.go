@@ -49,34 +49,39 @@ func Load(flags uintptr) error { return load(Filter(), flags) }
 func LoadExcept(address uintptr, flags uintptr) error {
 	filter := Filter()
 	if filter != nil {
-		const (
-			offNumber    = 0
-			offAddress   = 8 // low word first: both architectures are little endian
-			offArgument0 = 16
-			offArgument2 = 32
-			load         = unix.BPF_LD | unix.BPF_W | unix.BPF_ABS
-			equal        = unix.BPF_JMP | unix.BPF_JEQ | unix.BPF_K
-		)
-		filter = append([]unix.SockFilter{
-			{Code: load, K: offNumber},
-			{Code: equal, Jf: 5, K: unix.SYS_CLONE3},
-			{Code: load, K: offAddress},
-			{Code: equal, Jf: 3, K: uint32(address)},
-			{Code: load, K: offAddress + 4},
-			{Code: equal, Jf: 1, K: uint32(uint64(address) >> 32)},
-			{Code: unix.BPF_RET | unix.BPF_K, K: unix.SECCOMP_RET_ALLOW},
-			{Code: load, K: offNumber},
-			{Code: equal, Jf: 7, K: unix.SYS_PRLIMIT64},
-			{Code: load, K: offArgument0}, // the process; 0 is the caller
-			{Code: equal, Jt: 5, K: 0},
-			{Code: load, K: offArgument2}, // the new limit; without one it only asks
-			{Code: equal, Jf: 2, K: 0},
-			{Code: load, K: offArgument2 + 4},
-			{Code: equal, Jt: 1, K: 0},
-			{Code: unix.BPF_RET | unix.BPF_K, K: unix.SECCOMP_RET_ERRNO | uint32(unix.EPERM)},
-		}, filter...)
+		filter = append(exceptions(uint64(address)), filter...)
 	}
 	return load(filter, flags)
+}
+
+// exceptions are what LoadExcept puts before the filter.
+func exceptions(address uint64) []unix.SockFilter {
+	const (
+		offNumber    = 0
+		offAddress   = 8 // low word first: both architectures are little endian
+		offArgument0 = 16
+		offArgument2 = 32
+		load         = unix.BPF_LD | unix.BPF_W | unix.BPF_ABS
+		equal        = unix.BPF_JMP | unix.BPF_JEQ | unix.BPF_K
+	)
+	return []unix.SockFilter{
+		{Code: load, K: offNumber},
+		{Code: equal, Jf: 5, K: unix.SYS_CLONE3},
+		{Code: load, K: offAddress},
+		{Code: equal, Jf: 3, K: uint32(address)},
+		{Code: load, K: offAddress + 4},
+		{Code: equal, Jf: 1, K: uint32(address >> 32)},
+		{Code: unix.BPF_RET | unix.BPF_K, K: unix.SECCOMP_RET_ALLOW},
+		{Code: load, K: offNumber},
+		{Code: equal, Jf: 7, K: unix.SYS_PRLIMIT64},
+		{Code: load, K: offArgument0}, // the process; 0 is the caller
+		{Code: equal, Jt: 5, K: 0},
+		{Code: load, K: offArgument2}, // the new limit; without one it only asks
+		{Code: equal, Jf: 2, K: 0},
+		{Code: load, K: offArgument2 + 4},
+		{Code: equal, Jt: 1, K: 0},
+		{Code: unix.BPF_RET | unix.BPF_K, K: unix.SECCOMP_RET_ERRNO | uint32(unix.EPERM)},
+	}
 }
 
 func load(filter []unix.SockFilter, flags uintptr) error {

@@ -13,6 +13,7 @@ var environmentTests = []test{
 	{"environment/commands have a usual one", usualEnvironment},
 	{"environment/nothing of the caller's gets in", callersEnvironment},
 	{"environment/a command's variables win over the spec's", commandEnvironment},
+	{"environment/every signal has its default", signalDefaults},
 	{"environment/odd values arrive as they are", oddValues},
 	{"environment/a megabyte of the spec's arrives", largeSpecEnvironment},
 	{"environment/a megabyte of the command's arrives", largeCommandEnvironment},
@@ -112,4 +113,11 @@ func impossibleEnvironment(t *testing.T, s *suite) {
 		t.Errorf("the message is %q", o.Message)
 	}
 	b.says("echo well", "well")
+}
+
+// What the guest ignores or blocks for itself must not be inherited.
+func signalDefaults(t *testing.T, s *suite) {
+	b := s.box(t)
+	o := b.run(sandbox.Command{Argv: []string{"grep", "-E", "^Sig(Blk|Ign)", "/proc/self/status"}})
+	o.printed("SigBlk:\t0000000000000000\nSigIgn:\t0000000000000000\n")
 }

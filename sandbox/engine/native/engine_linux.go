@@ -247,10 +247,13 @@ func (e *Engine) Sweep(ctx context.Context, home string) (int, error) {
 			continue
 		}
 		id, err := e.ownerOf(entry.Name())
-		if err != nil || id.Home != home {
+		sweep := func() (bool, error) { return e.sweepOne(ctx, id) }
+		if entry.IsDir() && errors.Is(err, fs.ErrNotExist) {
+			sweep = func() (bool, error) { return e.sweepNameless(ctx, entry.Name()) }
+		} else if err != nil || id.Home != home {
 			continue
 		}
-		done, err := e.sweepOne(ctx, id)
+		done, err := sweep()
 		if err != nil {
 			return removed, err
 		}
@@ -259,6 +262,22 @@ func (e *Engine) Sweep(ctx context.Context, home string) (int, error) {
 		}
 	}
 	return removed, nil
+}
+
+// sweepNameless removes a run directory whose creator died before it had written
+// down whose it is, and so before it had made anything else.
+func (e *Engine) sweepNameless(ctx context.Context, key string) (bool, error) {
+	ctx, cancel := context.WithTimeout(ctx, 100*time.Millisecond)
+	defer cancel()
+	lock, err := rundir.Acquire(ctx, filepath.Join(e.run, key+".lock"))
+	if err != nil {
+		return false, nil // somebody is at it
+	}
+	defer lock.Release(true)
+	if _, err := e.ownerOf(key); !errors.Is(err, fs.ErrNotExist) {
+		return false, nil
+	}
+	return true, os.RemoveAll(filepath.Join(e.run, key))
 }
 
 func (e *Engine) sweepOne(ctx context.Context, id sandbox.Identity) (bool, error) {

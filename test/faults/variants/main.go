@@ -21,6 +21,7 @@ import (
 	"path/filepath"
 	"runtime"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 )
@@ -28,6 +29,7 @@ import (
 // variant is one deliberate fault: old text of a file becomes new text.
 type variant struct {
 	name, test string
+	times      int // how often the test runs, where it notices only now and then
 	file       string
 	old, new   string
 }
@@ -58,7 +60,7 @@ func run(only []string) int {
 			verdict = "NOT NOTICED: " + err.Error()
 			bad++
 		}
-		fmt.Printf("%-28s %-44s %s (%.0f s)\n", v.name, v.test, verdict, time.Since(began).Seconds())
+		fmt.Printf("%-32s %-44s %s (%.0f s)\n", v.name, v.test, verdict, time.Since(began).Seconds())
 	}
 	if bad > 0 {
 		fmt.Printf("%d variants were not noticed\n", bad)
@@ -112,7 +114,7 @@ func (v variant) try(dir string) error {
 	if err := writeOverlay(overlay, replace); err != nil {
 		return err
 	}
-	out, err := goTool("test", "-overlay", overlay, "-count=1", "-timeout", bound.String(), "-run", "^"+v.test+"$", "./test/faults")
+	out, err := goTool("test", "-overlay", overlay, "-failfast", "-count", strconv.Itoa(max(v.times, 1)), "-timeout", bound.String(), "-run", "^"+v.test+"$", "./test/faults")
 	switch {
 	case err == nil:
 		return errors.New("the test passes")

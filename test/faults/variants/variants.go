@@ -21,10 +21,10 @@ var variants = []variant{
 		new:  "case depth == 0:",
 	},
 	{
-		name: "D01-one-look", test: "TestD01InterruptEndsTheWholeTree",
+		name: "D01-looks-without-stillness", test: "TestD01InterruptEndsTheWholeTree",
 		file: "internal/guest/marktree_linux.go",
-		old:  "const enough = 64 // or two looks that missed nothing",
-		new:  "const enough = 1",
+		old:  "if restless >= patience {",
+		new:  "if restless < 0 {",
 	},
 	{
 		name: "D02-no-journal", test: "TestD02LostCommandIsNeverRunAgain",
@@ -55,6 +55,36 @@ var variants = []variant{
 		file: "sandbox/manager.go",
 		old:  `filepath.Join(dir, id.Key()+".lock")`,
 		new:  `filepath.Join(dir, id.Key()+fmt.Sprint(time.Now().UnixNano())+".lock")`,
+	},
+	{
+		name: "D01-killed-cgroup-used-again", test: "TestGuestCannotBeStopped",
+		file: "internal/guest/cgroups_linux.go",
+		old:  " && !t.killed.Load()",
+		new:  "",
+	},
+	{
+		name: "unread-input-hides-the-caller", test: "TestCallerKilledWhileItsCommandDoesNotRead",
+		file: "internal/guest/requests_linux.go",
+		old:  "			if gone() {",
+		new:  "			if false {",
+	},
+	{
+		name: "accept-ends-the-guest", test: "TestGuestSurvivesWithoutDescriptors",
+		file: "internal/guest/guest_linux.go",
+		old:  "			time.Sleep(acceptPause)",
+		new:  "			return err",
+	},
+	{
+		name: "deep-trees-stay", test: "TestHostileFilesCanBeRemoved",
+		file: "internal/rmtree/rmtree.go",
+		old:  "const deepest = 64",
+		new:  "const deepest = 1 << 30",
+	},
+	{
+		name: "unclaimed-signals-end-the-guest", test: "TestGuestSurvivesEverySignal", times: 30,
+		file: "internal/guest/signals_linux.go",
+		old:  "append(faults, spawn.Unclaimed[:]...)",
+		new:  "append(faults, spawn.Unclaimed[:0]...)",
 	},
 	{
 		name: "signals-end-the-guest", test: "TestGuestSurvivesEverySignal",
