@@ -128,7 +128,7 @@ func (s *Server) startTree(sc *spawn.Command, id string, foreign func(process) b
 	if err != nil {
 		return 0, nil, nil, err
 	}
-	sc.Cgroup = int(t.dir.Fd())
+	sc.Cgroup, sc.Namespaces = int(t.dir.Fd()), unix.CLONE_NEWCGROUP
 	pid, exited, err := s.reaper.start(sc)
 	if err != nil {
 		t.close()

@@ -136,7 +136,7 @@ func enter(c Config, files map[string]*os.File) (*guest.Server, Report, error) {
 	if landlockErr != nil {
 		report.LandlockABI, report.LandlockError = 0, landlockErr.Error()
 	}
-	if err := keepCapabilities(); err != nil {
+	if err := keepCapabilities(spawner, files[CommandsFD] != nil); err != nil {
 		return nil, report, err
 	}
 	lap("landlock, capabilities, cgroup")
@@ -177,8 +177,12 @@ func prepareSpawner(uid int, files map[string]*os.File, ruleset int) error {
 		}
 		tasks.Close()
 	}
-	if err := unix.Unshare(unix.CLONE_NEWCGROUP); err != nil {
-		return fmt.Errorf("cannot make a cgroup namespace: %w", err)
+	// A command that is born in a cgroup gets its namespace then: the kernel lets
+	// nobody start one outside of the cgroup that its own namespace begins with.
+	if files[CommandsFD] == nil {
+		if err := unix.Unshare(unix.CLONE_NEWCGROUP); err != nil {
+			return fmt.Errorf("cannot make a cgroup namespace: %w", err)
+		}
 	}
 	if err := dropBounding(uid); err != nil {
 		return err

@@ -10,6 +10,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"hermes.example/hermes/internal/guest/spawn"
 	"hermes.example/hermes/internal/seccomp"
 )
 
@@ -36,8 +37,10 @@ func allThreads(call, a1, a2 uintptr) error {
 	return nil
 }
 
-// keepCapabilities leaves every thread with the guest's capabilities only.
-func keepCapabilities() error {
+// keepCapabilities leaves every thread with the guest's capabilities only. Where
+// commands get a namespace at their birth, the spawner's thread can still make one;
+// the bounding set sees to it that no command can.
+func keepCapabilities(spawner *spawn.Spawner, namespaces bool) error {
 	if err := allThreads(unix.SYS_PRCTL, unix.PR_CAP_AMBIENT, unix.PR_CAP_AMBIENT_CLEAR_ALL); err != nil {
 		return fmt.Errorf("cannot clear the ambient capabilities: %w", err)
 	}
@@ -47,10 +50,17 @@ func keepCapabilities() error {
 		data[c/32].Permitted |= 1 << (c % 32)
 	}
 	data[0].Effective, data[1].Effective = data[0].Permitted, data[1].Permitted
+	if namespaces {
+		data[0].Permitted |= 1 << unix.CAP_SYS_ADMIN
+	}
 	if err := allThreads(unix.SYS_CAPSET, uintptr(unsafe.Pointer(&header)), uintptr(unsafe.Pointer(&data))); err != nil {
 		return fmt.Errorf("cannot drop capabilities: %w", err)
 	}
-	return nil
+	if !namespaces {
+		return nil
+	}
+	data[0].Effective = data[0].Permitted
+	return spawner.Prepare(func() error { return unix.Capset(&header, &data[0]) })
 }
 
 // dropBounding limits what any program that this thread starts can ever have:

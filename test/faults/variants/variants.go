@@ -21,10 +21,10 @@ var variants = []variant{
 		new:  "case depth == 0:",
 	},
 	{
-		name: "D01-looks-without-stillness", test: "TestD01InterruptEndsTheWholeTree",
+		name: "D01-what-was-missed-does-not-count", test: "TestD01InterruptEndsTheWholeTree", times: 3,
 		file: "internal/guest/marktree_linux.go",
-		old:  "if restless >= patience {",
-		new:  "if restless < 0 {",
+		old:  "missed > 0 || fresh > 0 {",
+		new:  "missed < 0 {",
 	},
 	{
 		name: "D02-no-journal", test: "TestD02LostCommandIsNeverRunAgain",
