@@ -1,17 +1,12 @@
 package bench
 
 import (
-	"bytes"
 	"context"
-	"crypto/sha256"
-	"encoding/hex"
 	"fmt"
 	"os"
 	"os/exec"
-	"path/filepath"
 	"slices"
 	"strconv"
-	"strings"
 	"sync"
 	"time"
 
@@ -200,153 +195,6 @@ func (r *runner) attach() error {
 	return nil
 }
 
-// cold measures a sandbox from nothing to its first command's end. Between two
-// of them it waits a moment: a cgroup that was just removed makes the kernel's
-// next fork into one slow, and nobody starts sandboxes that way.
-func (r *runner) cold() error {
-	n := 0
-	create := func() error {
-		n++
-		id := sandbox.Identity{Home: r.home, Task: "cold" + strconv.Itoa(n)}
-		box, err := r.manager.Ensure(r.ctx, id, sandbox.Spec{})
-		if err != nil {
-			return err
-		}
-		return succeeded(box.Exec(r.ctx, sandbox.Command{Argv: bashTrue}))
-	}
-	remove := func() error {
-		err := r.manager.Remove(r.ctx, sandbox.Identity{Home: r.home, Task: "cold" + strconv.Itoa(n)}, true)
-		select {
-		case <-time.After(50 * time.Millisecond):
-		case <-r.ctx.Done():
-		}
-		return err
-	}
-	r.mu.Lock()
-	clear(r.steps)
-	r.order = nil
-	r.mu.Unlock()
-	things := []func() error{hostBash, create, remove}
-	bwrap := bwrapArgs()
-	if bwrap != nil {
-		things = append(things, func() error { return exec.Command(bwrap[0], bwrap[1:]...).Run() })
-	}
-	m, err := r.interleave(max(r.Rounds/3, 5), things...)
-	if err != nil {
-		return err
-	}
-	r.report.compare("cold native sandbox + first command", hostFork, m[1], m[0], 8, "required")
-	if bwrap != nil {
-		r.report.compare("the same", "`bwrap`, same namespaces and binds", m[1], m[3], 0, "goal 1.5 ×; bwrap sets no seccomp filter, Landlock, cgroup or socket")
-	}
-	for _, name := range r.order {
-		r.report.Profile = append(r.report.Profile, Step{name, median(r.steps[name])})
-	}
-	return nil
-}
-
-// bwrapArgs are the command line of bwrap for the same namespaces and the same
-// view of the host, or nil when it is not installed.
-func bwrapArgs() []string {
-	path, err := exec.LookPath("bwrap")
-	if err != nil {
-		return nil
-	}
-	args := []string{path, "--unshare-all", "--new-session", "--die-with-parent", "--proc", "/proc", "--dev", "/dev", "--tmpfs", "/tmp", "--tmpfs", "/var/tmp",
-		"--tmpfs", "/run", "--dir", "/root", "--dir", "/workspace"}
-	for _, dir := range []string{"/usr", "/bin", "/sbin", "/lib", "/lib32", "/lib64", "/libx32"} {
-		if target, err := os.Readlink(dir); err == nil {
-			args = append(args, "--symlink", target, dir)
-		} else if _, err := os.Stat(dir); err == nil {
-			args = append(args, "--ro-bind", dir, dir)
-		}
-	}
-	for _, name := range []string{"alternatives", "ssl", "ca-certificates", "profile.d", "terminfo", "fonts", "perl", "python3"} {
-		if _, err := os.Stat("/etc/" + name); err == nil {
-			args = append(args, "--ro-bind", "/etc/"+name, "/etc/"+name)
-		}
-	}
-	return append(append(args, "--chdir", "/workspace"), bashTrue...)
-}
-
-const gibibyte = 1 << 30
-
-// throughput sends a gibibyte through one command, checks it at the caller, and
-// looks at how much memory that took at both ends.
-func (r *runner) throughput() error {
-	box, err := r.box("throughput")
-	if err != nil {
-		return err
-	}
-	guestBefore, err := r.guestMemory("throughput", "VmRSS")
-	if err != nil {
-		return err
-	}
-	callerBefore := peak("self")
-	send := sandbox.Command{Argv: []string{"head", "-c", strconv.Itoa(gibibyte), "/dev/zero"}}
-	zeros := &zeroChecker{}
-	send.Stdout = zeros
-	took, err := timed(func() error { return succeeded(box.Exec(r.ctx, send)) })
-	if err == nil && (zeros.n != gibibyte || zeros.wrong) {
-		err = fmt.Errorf("%d bytes arrived, wrong ones among them: %t", zeros.n, zeros.wrong)
-	}
-	if err != nil {
-		return err
-	}
-	guestPeak, err := r.guestMemory("throughput", "VmHWM")
-	if err != nil {
-		return err
-	}
-	r.report.figure("1 GiB through one command, every byte compared", "MB/s", gibibyte/1e6/(took/1e3), 500, true, "")
-	r.report.figure("peak memory of the guest above idle meanwhile", "MB", guestPeak-guestBefore, 32, false, "")
-	r.report.figure("peak memory of the caller above before meanwhile", "MB", peak("self")-callerBefore, 32, false, "")
-	return r.hashed(box, send)
-}
-
-// hashed sends the gibibyte again and takes its SHA-256 on the way, beside the
-// same hash without any sandbox: a processor may be slower at that than we are.
-func (r *runner) hashed(box *sandbox.Sandbox, send sandbox.Command) error {
-	hash := sha256.New()
-	send.Stdout = hash
-	took, err := timed(func() error { return succeeded(box.Exec(r.ctx, send)) })
-	if err != nil {
-		return err
-	}
-	if sum := hex.EncodeToString(hash.Sum(nil)); sum != zerosDigest {
-		return fmt.Errorf("what arrived has the digest %s", sum)
-	}
-	block := make([]byte, 64<<10)
-	alone, _ := timed(func() error {
-		hash.Reset()
-		for range gibibyte / len(block) {
-			hash.Write(block)
-		}
-		return nil
-	})
-	r.report.compare("1 GiB through one command into SHA-256", "the hash alone", took, alone, 0, "")
-	return nil
-}
-
-// zerosDigest is the SHA-256 of a gibibyte of zeros.
-const zerosDigest = "49bc20df15e412a64472421e13fe86ff1c5165e18b2afccf160d4dc19fe68a14"
-
-// zeroChecker counts bytes and looks whether they are all zero.
-type zeroChecker struct {
-	n     int64
-	wrong bool
-	zeros [64 << 10]byte
-}
-
-func (z *zeroChecker) Write(p []byte) (int, error) {
-	z.n += int64(len(p))
-	for rest := p; len(rest) > 0; {
-		n := min(len(rest), len(z.zeros))
-		z.wrong = z.wrong || !bytes.Equal(rest[:n], z.zeros[:n])
-		rest = rest[n:]
-	}
-	return len(p), nil
-}
-
 // many runs 200 commands in one sandbox, and 100 sandboxes, at once.
 func (r *runner) many() error {
 	box, err := r.box("many")
@@ -394,72 +242,6 @@ func together(n int, f func(i int) error) (failed int, took float64) {
 		return nil
 	})
 	return failed, took
-}
-
-// beginMemory makes a sandbox, notes what its guest weighs, runs 200 commands in
-// it, and returns what looks at it again a minute later.
-func (r *runner) beginMemory() func() error {
-	var fresh, private float64
-	box, err := r.box("memory")
-	if err == nil {
-		select { // a guest tidies up after its setup
-		case <-time.After(time.Second):
-		case <-r.ctx.Done():
-		}
-		if fresh, err = r.guestMemory("memory", "VmRSS"); err == nil {
-			private, err = r.guestMemory("memory", "RssAnon")
-		}
-	}
-	for i := 0; i < 200 && err == nil; i++ {
-		err = succeeded(box.Exec(r.ctx, sandbox.Command{Line: "echo " + strings.Repeat("x", 100)}))
-	}
-	used := time.Now()
-	return func() error {
-		if err != nil {
-			return err
-		}
-		r.report.figure("memory of an idle guest, fresh", "MB", fresh, 4, false,
-			fmt.Sprintf("%.1f MB of it are its own, the rest is its program, which all guests share", private))
-		if r.Quick {
-			return nil
-		}
-		select {
-		case <-time.After(time.Until(used.Add(time.Minute))):
-		case <-r.ctx.Done():
-			return r.ctx.Err()
-		}
-		later, err := r.guestMemory("memory", "VmRSS")
-		r.report.figure("the same, a minute after 200 commands", "MB", later, 8, false, "")
-		return err
-	}
-}
-
-// guestMemory reads a field of the status of a sandbox's guest, in MB.
-func (r *runner) guestMemory(task, field string) (float64, error) {
-	guest, ok := r.engine.(interface {
-		GuestPID(sandbox.Identity) (int, error)
-	})
-	if !ok {
-		return 0, fmt.Errorf("this engine does not tell where its guests are")
-	}
-	pid, err := guest.GuestPID(sandbox.Identity{Home: r.home, Task: task})
-	if err != nil {
-		return 0, err
-	}
-	return memory(strconv.Itoa(pid), field), nil
-}
-
-func peak(pid string) float64 { return memory(pid, "VmHWM") }
-
-func memory(pid, field string) float64 {
-	status, _ := os.ReadFile(filepath.Join("/proc", pid, "status"))
-	for line := range strings.Lines(string(status)) {
-		if value, ok := strings.CutPrefix(line, field+":"); ok {
-			kb, _ := strconv.ParseFloat(strings.TrimSuffix(strings.TrimSpace(value), " kB"), 64)
-			return kb * 1024 / 1e6
-		}
-	}
-	return 0
 }
 
 func user() string {

@@ -21,12 +21,6 @@ var variants = []variant{
 		new:  "case depth == 0:",
 	},
 	{
-		name: "D01-what-was-missed-does-not-count", test: "TestD01InterruptEndsTheWholeTree", times: 3,
-		file: "internal/guest/marktree_linux.go",
-		old:  "missed > 0 || fresh > 0 {",
-		new:  "missed < 0 {",
-	},
-	{
 		name: "D02-no-journal", test: "TestD02LostCommandIsNeverRunAgain",
 		file: "internal/guest/requests_linux.go",
 		old:  "	s.journal.add(req.ID)\n",
