@@ -45,7 +45,7 @@ func TestCommandGetsItsFilesDirectoryAndEnvironment(t *testing.T) {
 		t.Fatal(err)
 	}
 	p, err := s.Start(&Command{
-		Path: "/bin/bash", Argv: []string{"bash", "-c", `pwd; echo $A; echo extra >&97; [ -e /proc/self/fd/98 ] || echo closed; [ "$(ps -o sid= $$ | tr -d ' ')" = $$ ] && echo leader`},
+		Path: "/bin/bash", Argv: []string{"bash", "-c", `pwd; echo $A; echo extra >&97; [ -e /proc/self/fd/98 ] || echo closed; read -r _ _ _ _ _ sid _ </proc/$$/stat; [ $sid = $$ ] && echo leader`},
 		Env: []string{"A=1", "PATH=/usr/bin:/bin"}, Dir: "/usr", Cgroup: -1,
 		Files: map[int]int{0: int(r.Fd()), 1: int(w.Fd()), 2: int(w.Fd()), 97: int(w.Fd())},
 	}, unwatched)
