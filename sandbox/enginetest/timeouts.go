@@ -84,7 +84,7 @@ func timeoutLeavesNothing(t *testing.T, s *suite) {
 		t.Errorf("survivors: %v", o.Survivors)
 	}
 	if st := b.status(); st.Processes != 0 {
-		t.Errorf("%d processes are left: %s", st.Processes, b.line("ps ax").Out)
+		t.Errorf("%d processes are left: %s", st.Processes, b.line("grep -h Name /proc/[0-9]*/status").Out)
 	}
 }
 
@@ -166,6 +166,6 @@ func interruptLeavesNothing(t *testing.T, s *suite) {
 	b := s.box(t)
 	b.interrupted(sandbox.Command{Line: tree + "echo go; wait", Grace: 200 * time.Millisecond}).ended(130, sandbox.Interrupted)
 	if st := b.status(); st.Processes != 0 {
-		t.Errorf("%d processes are left: %s", st.Processes, b.line("ps ax").Out)
+		t.Errorf("%d processes are left: %s", st.Processes, b.line("grep -h Name /proc/[0-9]*/status").Out)
 	}
 }
