@@ -67,18 +67,37 @@ func (x *execution) run(ctx context.Context) (Result, error) {
 		if errors.As(err, &failure) {
 			return Result{ID: x.request.ID}, fmt.Errorf("cannot run the command: %w", failure)
 		}
-		// The line broke. The command may go on: find it by its id.
-		conn, dialErr := x.box.reconnect(given)
-		if errors.Is(dialErr, ErrClosed) {
+		line, err = x.resume(given)
+		switch {
+		case errors.Is(err, ErrClosed):
 			return Result{ID: x.request.ID}, ErrClosed
-		}
-		if dialErr != nil {
-			return x.lost("the sandbox ended while the command ran", recreated), nil
-		}
-		if line, err = conn.openCommand(given, wire.TypeAttach, wire.Attach{ID: x.request.ID, Stdout: x.stdout, Stderr: x.stderr}); err != nil {
+		case err != nil:
 			return x.lost("the sandbox ended while the command ran", recreated), nil
 		}
 		x.use(line)
+	}
+}
+
+// resume finds the command by its id after its line broke. As long as the sandbox
+// is there, a new line that breaks at once is no reason to give the command up.
+func (x *execution) resume(ctx context.Context) (*stream, error) {
+	const attempts, pause = 10, 20 * time.Millisecond
+	for attempt := 1; ; attempt++ {
+		conn, err := x.box.reconnect(ctx)
+		if err == nil {
+			var line *stream
+			if line, err = conn.openCommand(ctx, wire.TypeAttach, wire.Attach{ID: x.request.ID, Stdout: x.stdout, Stderr: x.stderr}); err == nil {
+				return line, nil
+			}
+		}
+		if errors.Is(err, ErrClosed) || errors.Is(err, ErrGone) || errors.Is(err, ErrNotFound) || attempt == attempts {
+			return nil, err
+		}
+		select {
+		case <-time.After(time.Duration(attempt) * pause):
+		case <-ctx.Done():
+			return nil, ctx.Err()
+		}
 	}
 }
 

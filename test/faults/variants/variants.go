@@ -29,8 +29,8 @@ var variants = []variant{
 	{
 		name: "D03-run-again", test: "TestD03BrokenLinesRunNothingTwice",
 		file: "sandbox/execution.go",
-		old:  "conn.openCommand(given, wire.TypeAttach, wire.Attach{ID: x.request.ID, Stdout: x.stdout, Stderr: x.stderr})",
-		new:  "conn.openCommand(given, wire.TypeExec, func() wire.Exec { r := x.request; r.ID = randomID(); return r }())",
+		old:  "conn.openCommand(ctx, wire.TypeAttach, wire.Attach{ID: x.request.ID, Stdout: x.stdout, Stderr: x.stderr})",
+		new:  "conn.openCommand(ctx, wire.TypeExec, func() wire.Exec { r := x.request; r.ID = randomID(); return r }())",
 	},
 	{
 		name: "D05-processes-do-not-count", test: "TestD05SandboxInUseIsNotReaped",
