@@ -19,7 +19,8 @@ type kind int
 const (
 	plain   kind = 1 << iota // does something itself
 	runner                   // runs a command and ends as that one did
-	anyKind = plain | runner
+	judge                    // looks at something and says whether it is well
+	anyKind = plain | runner | judge
 )
 
 // Statuses that the code names.
@@ -46,7 +47,9 @@ type outcome struct {
 var outcomes = []outcome{
 	{kind: plain, status: "0", what: "done"},
 	{kind: runner, status: "0", what: "the command succeeded"},
+	{kind: judge, status: "0", what: "all is well, or works but less (notes)"},
 	{kind: plain, status: "1", what: "it could not be done", code: 1, rest: true},
+	{kind: judge, status: "1", what: "something is bad: what Hermes needs does not work", code: 1, rest: true},
 	{kind: anyKind, status: "2", what: "wrong usage: nothing was done", code: 2, matches: isA[*usageError]},
 	{kind: runner, status: "124", what: "the command's time was over"},
 	{kind: runner, status: "125", what: "Hermes could not run the command, or cannot say how it ended", code: statusCannotRun, rest: true},
@@ -157,12 +160,19 @@ func oneLine(s string) string {
 	}, s)
 }
 
-// kindAnnotation marks the commands that run commands.
-const kindAnnotation = "hermes-runs-commands"
+// kindAnnotation marks the commands that are not plain: those that run commands,
+// and, with the value judges, those that judge.
+const (
+	kindAnnotation = "hermes-kind"
+	judges         = "judges"
+)
 
 func kindOf(cmd *cobra.Command) kind {
-	if cmd != nil && cmd.Annotations[kindAnnotation] != "" {
-		return runner
+	switch {
+	case cmd == nil || cmd.Annotations[kindAnnotation] == "":
+		return plain
+	case cmd.Annotations[kindAnnotation] == judges:
+		return judge
 	}
-	return plain
+	return runner
 }

@@ -15,7 +15,22 @@ import (
 )
 
 // Find returns the run directory, made if it is missing.
-func Find() (string, error) {
+func Find() (string, error) { return first(own) }
+
+// Look returns the directory that Find would return, and neither makes nor changes
+// it.
+func Look() (string, error) {
+	return first(func(dir string) error {
+		err := check(dir)
+		if errors.Is(err, os.ErrNotExist) {
+			return mayMakeIn(filepath.Dir(dir))
+		}
+		return err
+	})
+}
+
+// first returns the first place that is fit, or why none is.
+func first(fit func(dir string) error) (string, error) {
 	uid := strconv.Itoa(os.Getuid())
 	var candidates []string
 	if dir := os.Getenv("XDG_RUNTIME_DIR"); filepath.IsAbs(dir) {
@@ -24,7 +39,7 @@ func Find() (string, error) {
 	candidates = append(candidates, "/run/hermes-"+uid, filepath.Join(os.TempDir(), "hermes-"+uid))
 	var reasons []error
 	for _, dir := range candidates {
-		err := own(dir)
+		err := fit(dir)
 		if err == nil {
 			return dir, nil
 		}
@@ -33,11 +48,23 @@ func Find() (string, error) {
 	return "", fmt.Errorf("cannot find a directory for sockets and locks: %w", errors.Join(reasons...))
 }
 
-// own makes dir, or checks that the one that exists is ours and closed to others.
+// own makes dir, or checks that the one that exists is ours, and closes it to others.
 func own(dir string) error {
 	if err := os.Mkdir(dir, 0o700); err != nil && !errors.Is(err, os.ErrExist) {
 		return err
 	}
+	if err := check(dir); err != nil {
+		return err
+	}
+	info, err := os.Lstat(dir)
+	if err == nil && info.Mode().Perm() != 0o700 {
+		err = os.Chmod(dir, 0o700)
+	}
+	return err
+}
+
+// check says whether dir is a directory, and ours.
+func check(dir string) error {
 	info, err := os.Lstat(dir)
 	if err != nil {
 		return err
@@ -45,13 +72,7 @@ func own(dir string) error {
 	if !info.IsDir() {
 		return fmt.Errorf("%s is not a directory", dir)
 	}
-	if err := checkOwner(dir, info); err != nil {
-		return err
-	}
-	if info.Mode().Perm() != 0o700 {
-		return os.Chmod(dir, 0o700)
-	}
-	return nil
+	return checkOwner(dir, info)
 }
 
 // Due says whether interval has passed since it last said so for path, to any

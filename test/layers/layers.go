@@ -42,6 +42,7 @@ var heights = map[string]int{
 	"sandbox/enginetest": engine,
 	"internal/boot":      engine,
 	"internal/bench":     door,
+	"internal/doctor":    door,
 	"internal/gateway":   door,
 	"internal/dashboard": door,
 	"internal/cli":       cli,

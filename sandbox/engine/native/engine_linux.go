@@ -288,12 +288,9 @@ func (e *Engine) sweepOne(ctx context.Context, id sandbox.Identity) (bool, error
 		return false, nil // somebody is at it
 	}
 	defer lock.Release(true)
-	st, err := e.load(id)
-	if err == nil && st.alive() {
+	st, dead := e.dead(id)
+	if !dead {
 		return false, nil
-	}
-	if err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return false, nil // there may be a guest; that is for its owner to decide
 	}
 	if err := e.clear(id); err != nil {
 		return false, err
@@ -302,6 +299,18 @@ func (e *Engine) sweepOne(ctx context.Context, id sandbox.Identity) (bool, error
 		return true, forgetRun(e.options.dir(id), st)
 	}
 	return true, nil
+}
+
+// dead says whether a run of the sandbox is over for certain, with its state if it
+// has one. The caller knows that nobody is making it.
+func (e *Engine) dead(id sandbox.Identity) (*state, bool) {
+	st, err := e.load(id)
+	if err == nil {
+		return st, !st.alive()
+	}
+	// With a state that cannot be read there may be a guest; that is for its
+	// owner to decide.
+	return nil, errors.Is(err, fs.ErrNotExist)
 }
 
 // ownerName is a file in a run directory that says whose it is.

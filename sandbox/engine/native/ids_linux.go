@@ -1,7 +1,6 @@
 package native
 
 import (
-	"bufio"
 	"context"
 	"errors"
 	"fmt"
@@ -14,6 +13,7 @@ import (
 	"strings"
 	"syscall"
 
+	"hermes.example/hermes/internal/subid"
 	"hermes.example/hermes/sandbox"
 )
 
@@ -117,27 +117,12 @@ func rangeOfFiles(dir string) (base int, ok bool) {
 
 // subordinate reads the caller's first range in a file like /etc/subuid.
 func subordinate(file string, uid int) (idRange, error) {
-	f, err := os.Open(file)
-	if err != nil {
-		return idRange{}, err
-	}
-	defer f.Close()
 	name := ""
 	if u, err := user.LookupId(strconv.Itoa(uid)); err == nil {
 		name = u.Username
 	}
-	for lines := bufio.NewScanner(f); lines.Scan(); {
-		fields := strings.Split(strings.TrimSpace(lines.Text()), ":")
-		if len(fields) != 3 || fields[0] == "" || fields[0] != name && fields[0] != strconv.Itoa(uid) {
-			continue
-		}
-		first, err1 := strconv.Atoi(fields[1])
-		count, err2 := strconv.Atoi(fields[2])
-		if err1 == nil && err2 == nil && first > 0 && count > 0 {
-			return idRange{1, first, min(count, idsPerSandbox)}, nil
-		}
-	}
-	return idRange{}, fmt.Errorf("%s has no range for user %d", file, uid)
+	r, err := subid.Of(file, uid, name)
+	return idRange{1, r.First, min(r.Count, idsPerSandbox)}, err
 }
 
 // apply gives the namespace of process pid its ids.

@@ -29,23 +29,16 @@ func removeInNamespace(ctx context.Context, ids idMap, dir string) error {
 	if err != nil {
 		return err
 	}
-	ready, release, err := os.Pipe()
-	if err != nil {
-		return err
-	}
-	defer ready.Close()
 	cmd := exec.CommandContext(ctx, path, "remove", dir)
-	cmd.ExtraFiles = []*os.File{ready}
-	cmd.SysProcAttr = &syscall.SysProcAttr{Cloneflags: unix.CLONE_NEWUSER,
-		AmbientCaps: []uintptr{unix.CAP_DAC_OVERRIDE, unix.CAP_FOWNER, unix.CAP_SETUID, unix.CAP_SETGID}}
 	var out strings.Builder
 	cmd.Stderr = &out
-	if err := cmd.Start(); err != nil {
-		release.Close()
+	caps := []uintptr{unix.CAP_DAC_OVERRIDE, unix.CAP_FOWNER, unix.CAP_SETUID, unix.CAP_SETGID}
+	release, err := startInNamespace(cmd, unix.CLONE_NEWUSER, caps)
+	if err != nil {
 		return explainStart(err)
 	}
 	mapErr := ids.apply(ctx, cmd.Process.Pid)
-	release.Close() // the guest waits for it
+	release.Close()
 	if mapErr != nil {
 		cmd.Process.Kill()
 		cmd.Wait()
@@ -55,6 +48,24 @@ func removeInNamespace(ctx context.Context, ids idMap, dir string) error {
 		return fmt.Errorf("cannot remove %s: %s", dir, strings.TrimSpace(out.String()))
 	}
 	return nil
+}
+
+// startInNamespace starts cmd in namespaces of its own, the user's among them. Its
+// ids are given to it afterwards, and release is closed to say so: the program waits
+// for the end of its descriptor 3.
+func startInNamespace(cmd *exec.Cmd, flags uintptr, caps []uintptr) (release *os.File, err error) {
+	ready, release, err := os.Pipe()
+	if err != nil {
+		return nil, err
+	}
+	defer ready.Close()
+	cmd.ExtraFiles = []*os.File{ready}
+	cmd.SysProcAttr = &syscall.SysProcAttr{Cloneflags: flags, AmbientCaps: caps}
+	if err := cmd.Start(); err != nil {
+		release.Close()
+		return nil, err
+	}
+	return release, nil
 }
 
 // endUnknown ends a guest of which nothing is known but its socket, by asking it.

@@ -1,0 +1,114 @@
+package native
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"os/exec"
+	"path/filepath"
+
+	"golang.org/x/sys/unix"
+
+	"hermes.example/hermes/internal/guest/spawn"
+	"hermes.example/hermes/internal/rundir"
+	"hermes.example/hermes/sandbox"
+)
+
+// Trial is how far a program came that was started as guests are.
+type Trial struct {
+	// IDs is how a sandbox's ids would relate to the host's.
+	IDs string
+	// Start is why there is no user namespace, Map why it has no ids, Run why
+	// the program failed.
+	Start, Map, Run error
+	// Shift is why directories of the host's cannot be mounted for root's
+	// sandboxes; nil where ids need no shift.
+	Shift error
+}
+
+// Try runs cmd in user and mount namespaces of its own with the ids that a sandbox
+// of the home would have. The program waits for the end of its descriptor 3, and
+// may then become root.
+func Try(ctx context.Context, o Options, home string, cmd *exec.Cmd) Trial {
+	ids, err := (&Engine{options: o}).planIDs(sandbox.Identity{Home: home, Task: "trial"})
+	if err != nil {
+		return Trial{Start: err}
+	}
+	t := Trial{IDs: ids.Mode}
+	release, err := startInNamespace(cmd, unix.CLONE_NEWUSER|unix.CLONE_NEWNS, setupCapabilities)
+	if err != nil {
+		t.Start = explainStart(err)
+		return t
+	}
+	if t.Map = ids.apply(ctx, cmd.Process.Pid); t.Map != nil {
+		cmd.Process.Kill()
+	} else if ids.Mode == idsRange {
+		t.Shift = tryShift(existing(home), cmd.Process.Pid)
+	}
+	release.Close()
+	if err := cmd.Wait(); t.Map == nil {
+		t.Run = err
+	}
+	return t
+}
+
+// tryShift mounts dir as a sandbox whose guest is process pid would get it.
+func tryShift(dir string, pid int) error {
+	tree, err := (&creation{guest: &spawn.Process{PID: pid}}).openTree(dir, true)
+	if err == nil {
+		tree.Close() // a mount that is nowhere ends with its descriptor
+	}
+	return err
+}
+
+// existing is path, or what of it exists.
+func existing(path string) string {
+	for !exists(path) && path != filepath.Dir(path) {
+		path = filepath.Dir(path)
+	}
+	return path
+}
+
+// Leftovers counts what Sweep would remove of a home, and removes nothing.
+func Leftovers(o Options, home string) (int, error) {
+	run, err := rundir.Look()
+	if err != nil {
+		return 0, err
+	}
+	entries, err := os.ReadDir(run)
+	if errors.Is(err, fs.ErrNotExist) {
+		return 0, nil
+	}
+	if err != nil {
+		return 0, fmt.Errorf("cannot look for leftovers: %w", err)
+	}
+	e := &Engine{options: o, run: run}
+	home = sandbox.Identity{Home: home}.Normal().Home
+	n := 0
+	for _, entry := range entries {
+		if !entry.IsDir() || held(filepath.Join(run, entry.Name()+".lock")) {
+			continue
+		}
+		id, err := e.ownerOf(entry.Name())
+		if err == nil && id.Home == home {
+			if _, dead := e.dead(id); dead {
+				n++
+			}
+		} else if errors.Is(err, fs.ErrNotExist) {
+			n++
+		}
+	}
+	return n, nil
+}
+
+// held says whether somebody holds a lock, who is then at work on its sandbox.
+func held(lock string) bool {
+	f, err := os.Open(lock)
+	if err != nil {
+		return false
+	}
+	defer f.Close() // and with it our own hold
+	return unix.Flock(int(f.Fd()), unix.LOCK_SH|unix.LOCK_NB) != nil
+}
