@@ -16,7 +16,7 @@ func (m *machine) subordinate(t facts) Finding {
 	const name = "subordinate ids"
 	if m.uid == 0 {
 		if t.Map != nil {
-			return Bad.finding(name, "hermes doctor # as root of the host, or as an ordinary user", "root has too few ids here, as in a user namespace: %v", t.Map)
+			return Bad.finding(name, "exit # this user namespace: root of the host and ordinary users have more ids", "root has too few ids here, as in a user namespace: %v", t.Map)
 		}
 		return ok(name, "not needed: root gives every sandbox a range of its own")
 	}
@@ -47,7 +47,7 @@ func (m *machine) subordinate(t facts) Finding {
 // addRanges is the command that gives the user ids which nobody has.
 func (m *machine) addRanges(files []string) string {
 	first := subid.Free(wantedIDs, m.path(subFiles[0]), m.path(subFiles[1]))
-	if m.user == "" || !m.has("usermod") {
+	if m.user == "" || !m.hasAdmin("usermod") {
 		command := fmt.Sprintf("echo %s:%d:%d | %stee -a", quote(m.who()), first, wantedIDs, m.sudo())
 		for _, file := range files {
 			command += " " + file

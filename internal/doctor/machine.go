@@ -89,13 +89,21 @@ func (m *machine) has(program string) bool {
 	return err == nil
 }
 
+// hasAdmin looks for a program of root's, which ordinary users do not have on their
+// PATH.
+func (m *machine) hasAdmin(program string) bool {
+	return m.has(program) || m.exists("/usr/sbin/"+program) || m.exists("/sbin/"+program)
+}
+
 func (m *machine) env(name string) string {
 	value, _ := m.lookup(name)
 	return value
 }
 
 // inContainer says whether we are in a container of Docker's or Podman's.
-func (m *machine) inContainer() bool { return m.exists("/.dockerenv") || m.exists("/run/.containerenv") }
+func (m *machine) inContainer() bool {
+	return m.exists("/.dockerenv") || m.exists("/run/.containerenv")
+}
 
 func (m *machine) hasSystemd() bool { return m.exists("/run/systemd/system") }
 

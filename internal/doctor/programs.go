@@ -26,6 +26,9 @@ func docker(ctx context.Context, m *machine) []Finding {
 	case err != nil && strings.Contains(err.Error(), "permission denied"):
 		return []Finding{Note.finding(name, m.sudo()+"usermod -aG docker "+quote(m.who())+" && newgrp docker", "installed, but %s may not talk to its daemon", m.who())}
 	}
+	if !m.hasAdmin("dockerd") && m.env("DOCKER_HOST") == "" {
+		return []Finding{Note.finding(name, m.install("docker"), "only its client is installed")}
+	}
 	return []Finding{Note.finding(name, m.start("docker", "sh -c 'dockerd >/var/log/dockerd.log 2>&1 &'"), "installed, but its daemon does not run")}
 }
 

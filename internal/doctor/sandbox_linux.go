@@ -141,9 +141,9 @@ func (m *machine) mendLimits(why string) string {
 	case m.uid == 0:
 		return "mount -o remount,rw /sys/fs/cgroup"
 	case !m.hasSystemd():
-		return "sudo hermes sandbox exec … # only root has groups of its own here"
+		return "sudo hermes sandbox shell # only root has groups of its own here"
 	case strings.Contains(why, "is not available in"):
 		return fmt.Sprintf(`%[1]smkdir -p %[2]s && printf '[Service]\nDelegate=cpu memory pids\n' | %[1]stee %[2]s/hermes.conf && %[1]ssystemctl daemon-reload && %[1]ssystemctl restart user@%[3]d`, m.sudo(), dropIn, m.uid)
 	}
-	return "systemd-run --user --scope --property=Delegate=yes -- hermes sandbox exec …"
+	return "systemd-run --user --scope --property=Delegate=yes -- hermes sandbox shell"
 }

@@ -164,7 +164,7 @@ func (m *machine) enableLandlock() string {
 	if others, err := m.read("/sys/kernel/security/lsm"); err == nil && others != "" {
 		list += "," + others
 	}
-	if m.has("grubby") {
+	if m.hasAdmin("grubby") {
 		return m.sudo() + "grubby --update-kernel=ALL --args=lsm=" + list + " && " + m.sudo() + "reboot"
 	}
 	return fmt.Sprintf(`echo 'GRUB_CMDLINE_LINUX="$GRUB_CMDLINE_LINUX lsm=%s"' | %[2]stee -a /etc/default/grub && %[2]supdate-grub && %[2]sreboot`, list, m.sudo())
