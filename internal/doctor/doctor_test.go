@@ -127,7 +127,7 @@ func TestInterpreters(t *testing.T) {
 	python, node := interpreter("python", "python3"), interpreter("node", "node")
 	expect(t, only(t, python(t.Context(), fake(t, nil, map[string]string{"python3": "Python 3.11.2"}))), OK, "3.11.2 at /bin/python3", "")
 	expect(t, only(t, python(t.Context(), fake(t, nil, map[string]string{"pacman": ""}))), Note, "no python3", "sudo pacman -S --noconfirm python")
-	expect(t, only(t, python(t.Context(), fake(t, nil, map[string]string{"python3": "hangs", "apt-get": ""}))), Note, "does not answer", "sudo apt-get install --yes python3")
+	expect(t, only(t, python(t.Context(), fake(t, nil, map[string]string{"python3": "hangs", "apt-get": ""}))), Note, "does not answer", "/bin/python3 --version # shows why")
 	expect(t, only(t, node(t.Context(), fake(t, nil, map[string]string{"zypper": ""}))), Note, "no node", "sudo zypper --non-interactive install nodejs-default")
 	expect(t, only(t, node(t.Context(), fake(t, nil, nil))), Note, "no node", "install node with this system's package manager")
 }

@@ -104,7 +104,7 @@ func interpreter(name, program string) func(context.Context, *machine) []Finding
 		}
 		version, err := m.run(ctx, path, "--version")
 		if err != nil {
-			return []Finding{Note.finding(name, m.install(program), "%s does not work: %v", path, err)}
+			return []Finding{Note.finding(name, quote(path)+" --version # shows why", "%s does not work: %v", path, err)}
 		}
 		return []Finding{ok(name, "%s at %s", strings.TrimPrefix(firstLine(version), "Python "), path)}
 	}

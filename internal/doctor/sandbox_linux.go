@@ -3,6 +3,7 @@ package doctor
 import (
 	"context"
 	"crypto/rand"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -18,8 +19,10 @@ import (
 )
 
 func lastChecks(*machine) []check {
-	return []check{{"sandbox", realSandbox, Bad, "hermes run -- true # tells more, when it is given more time"}}
+	return []check{{"sandbox", realSandbox, Bad, patience}}
 }
+
+const patience = "hermes run -- true # tells more, when it is given more time"
 
 // realSandbox makes a sandbox, runs a command in it and removes it. What it says
 // is the truth, whatever all other checks say.
@@ -27,6 +30,9 @@ func realSandbox(ctx context.Context, m *machine) []Finding {
 	const name = "sandbox"
 	began := time.Now()
 	posture, err := m.trySandbox(ctx)
+	if errors.Is(err, context.DeadlineExceeded) {
+		return []Finding{Bad.finding(name, patience, noAnswer, time.Since(began).Round(time.Millisecond))}
+	}
 	if err != nil {
 		return []Finding{Bad.finding(name, "hermes run -- true # shows it again; the findings above say what to mend", "%s", strings.ReplaceAll(err.Error(), "\n", "; "))}
 	}
@@ -34,8 +40,11 @@ func realSandbox(ctx context.Context, m *machine) []Finding {
 }
 
 func (m *machine) trySandbox(ctx context.Context) (posture sandbox.Posture, err error) {
-	ctx, cancel := context.WithTimeout(ctx, boxBound)
-	defer cancel()
+	if end, bounded := ctx.Deadline(); bounded {
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithDeadline(ctx, end.Add(-removeBound))
+		defer cancel()
+	}
 	made := m.notThere()
 	defer removeMade(made)
 	if err := os.MkdirAll(m.config.Home, 0o700); err != nil {

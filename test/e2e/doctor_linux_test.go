@@ -33,6 +33,17 @@ func (w *world) doctor(r result) map[string]finding {
 	return found
 }
 
+// calmDoctor asks again where the machine was too busy for an answer.
+func (w *world) calmDoctor() map[string]finding {
+	w.t.Helper()
+	for i := 0; ; i++ {
+		r := w.hermes("doctor", "--json")
+		if i == 4 || !strings.Contains(r.stdout, `"no answer within `) {
+			return w.doctor(r)
+		}
+	}
+}
+
 // is checks one finding.
 func (w *world) is(f finding, severity, found, fix string) {
 	w.t.Helper()
@@ -43,7 +54,7 @@ func (w *world) is(f finding, severity, found, fix string) {
 
 func TestDoctorSaysWhatHolds(t *testing.T) {
 	asEveryone(t, func(t *testing.T, w *world) {
-		found := w.doctor(w.hermes("doctor", "--json"))
+		found := w.calmDoctor()
 		for _, name := range []string{"kernel", "user namespaces", "mounts", "seccomp", "pidfd", "home", "run directory", "leftovers", "clock", "sandbox"} {
 			if found[name].Severity != "ok" {
 				t.Errorf("%s: %+v", name, found[name])
@@ -95,7 +106,7 @@ func TestDoctorMakesNoHome(t *testing.T) {
 	w := newWorld(t, nil)
 	absent := *w
 	absent.env = append(slices.Clone(w.env), "HERMES_HOME="+filepath.Join(w.dir, "user", "a", "b"))
-	if f := absent.doctor(absent.hermes("doctor", "--json"))["sandbox"]; f.Severity != "ok" {
+	if f := absent.calmDoctor()["sandbox"]; f.Severity != "ok" {
 		t.Errorf("%+v", f)
 	}
 	if left := w.tree(filepath.Join(w.dir, "user")); len(left) > 0 {
@@ -113,7 +124,7 @@ func TestDoctorNamesTheOwnerOfAForeignHome(t *testing.T) {
 		t.Fatal(err)
 	}
 	w.env = append(w.env, "HERMES_HOME="+foreign)
-	found := w.doctor(w.hermes("doctor", "--json"))
+	found := w.calmDoctor()
 	w.env = w.env[:len(w.env)-1]
 	who := ordinary.name
 	if who == "number" {
@@ -213,7 +224,7 @@ func TestDoctorFindsLeftovers(t *testing.T) {
 	asEveryone(t, func(t *testing.T, w *world) {
 		w.must("sandbox", "exec", "--task", "dies", "--", "true")
 		w.must("sandbox", "exec", "--task", "lives", "--", "true")
-		leftovers := func() finding { return w.doctor(w.hermes("doctor", "--json"))["leftovers"] }
+		leftovers := func() finding { return w.calmDoctor()["leftovers"] }
 		w.is(leftovers(), "ok", "none", "")
 		w.killGuest("dies")
 		w.is(leftovers(), "note", "of one sandbox that died", "hermes sandbox prune")
