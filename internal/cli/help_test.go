@@ -39,6 +39,9 @@ func TestEveryHelpHasExamplesAndExitCodes(t *testing.T) {
 		if kindOf(cmd) == runner && (!strings.Contains(help, "  125 ") || strings.Contains(help, "  1 ")) {
 			t.Errorf("%s --help does not have the codes of a runner", cmd.CommandPath())
 		}
+		if kindOf(cmd) == judge && !strings.Contains(help, "  1      something is bad") {
+			t.Errorf("%s --help does not have the codes of a judge", cmd.CommandPath())
+		}
 		if n := len(strings.Split(cmd.Example, "\n")); n < 2 || n > 4 {
 			t.Errorf("%s has %d examples", cmd.CommandPath(), n)
 		}

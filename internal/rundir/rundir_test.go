@@ -12,6 +12,31 @@ import (
 	"time"
 )
 
+func TestLookSaysWhatFindWouldAndMakesNothing(t *testing.T) {
+	base := t.TempDir()
+	t.Setenv("XDG_RUNTIME_DIR", base)
+	want := filepath.Join(base, "hermes")
+	if dir, err := Look(); err != nil || dir != want {
+		t.Fatalf("%q, %v", dir, err)
+	}
+	if _, err := os.Lstat(want); !os.IsNotExist(err) {
+		t.Fatalf("it was made: %v", err)
+	}
+	if err := os.Mkdir(want, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	if dir, err := Look(); err != nil || dir != want {
+		t.Errorf("%q, %v", dir, err)
+	}
+	if info, _ := os.Stat(want); info.Mode().Perm() != 0o755 {
+		t.Errorf("mode %v is another one", info.Mode())
+	}
+	t.Setenv("XDG_RUNTIME_DIR", filepath.Join(base, "nowhere"))
+	if dir, _ := Look(); strings.HasPrefix(dir, base) {
+		t.Errorf("%q cannot be made", dir)
+	}
+}
+
 func TestFindChecksWhatItFinds(t *testing.T) {
 	base := t.TempDir()
 	t.Setenv("XDG_RUNTIME_DIR", base)

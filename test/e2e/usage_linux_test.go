@@ -53,6 +53,7 @@ func TestWrongUsageIsOneLineAndStatus2(t *testing.T) {
 		{"sandbox rm", "name the task"},
 		{"sandbox prune x", "takes no arguments"},
 		{"version x", "takes no arguments"},
+		{"doctor x", "takes no arguments"},
 		{"completion", "give one of bash, fish"},
 		{"completion tcsh", "give one of bash, fish"},
 		{"run --task x -- true", "there is no flag --task"},
