@@ -75,6 +75,15 @@ func (m *machine) start(service, otherwise string) string {
 	return m.sudo() + otherwise
 }
 
+// anew is how a container is made that allows more.
+func (m *machine) anew(flags string) string {
+	program := "docker"
+	if m.exists("/run/.containerenv") {
+		program = "podman"
+	}
+	return program + " run " + flags + " … # when the container is made"
+}
+
 // quote makes a word of a shell of any text.
 func quote(s string) string {
 	plain := func(r rune) bool {

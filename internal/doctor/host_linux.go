@@ -22,7 +22,7 @@ func checks(m *machine) []check {
 		{"user namespaces", trials, Note, again},
 		{"cgroups", cgroups, Note, "ls /sys/fs/cgroup"},
 		{"home", home, Bad, slow},
-		{"run directory", runDirectory, Bad, "export XDG_RUNTIME_DIR=" + quote(os.TempDir())},
+		{"run directory", runDirectory, Bad, "timeout 5 ls /run /tmp # shows which of them does not answer"},
 		{"leftovers", leftovers, Note, slow},
 		{"memory", memory, Note, "free -m"},
 		{"clock", clock, Note, "date"},
@@ -34,6 +34,11 @@ func checks(m *machine) []check {
 }
 
 const again = "hermes doctor # again, when the machine is less busy"
+
+// plain is an error in one line, without the advice to ask us.
+func plain(err error) string {
+	return strings.ReplaceAll(strings.ReplaceAll(err.Error(), native.AskDoctor, ""), "\n", "; ")
+}
 
 func kernel(_ context.Context, m *machine) []Finding {
 	const name = "kernel"
@@ -87,7 +92,7 @@ func home(_ context.Context, m *machine) []Finding {
 		at = filepath.Dir(at)
 		info, err = os.Stat(at)
 	}
-	elsewhere := "export HERMES_HOME=" + quote(m.otherHome())
+	elsewhere := "export HERMES_HOME=" + m.otherHome()
 	switch {
 	case err != nil:
 		return []Finding{Bad.finding(name, elsewhere, "%s cannot be used: %v", dir, err)}
@@ -112,12 +117,13 @@ func home(_ context.Context, m *machine) []Finding {
 	return []Finding{found, m.disk(int64(fs.Bavail)*fs.Bsize, fs.Files > 0 && fs.Ffree == 0), m.fileSystem(int64(fs.Type), fs.Flags&unix.ST_NOEXEC != 0)}
 }
 
-// otherHome is a place for a home where the present one is of no use.
+// otherHome is a place, as a shell understands it, for a home where the present one
+// is of no use.
 func (m *machine) otherHome() string {
 	if m.uid == 0 {
 		return "/var/lib/hermes"
 	}
-	return filepath.Join("/var/tmp", "hermes-"+strconv.Itoa(m.uid))
+	return "$(mktemp -d /var/tmp/hermes-XXXXXX)"
 }
 
 func (m *machine) disk(free int64, noInodes bool) Finding {
@@ -160,7 +166,7 @@ var knownGood = map[int64]string{unix.EXT4_SUPER_MAGIC: "ext4", unix.XFS_SUPER_M
 
 func (m *machine) fileSystem(magic int64, noExec bool) Finding {
 	const name = "file system"
-	fix := "export HERMES_HOME=" + quote(m.otherHome()) + " # or any directory on ext4, xfs or btrfs"
+	fix := "export HERMES_HOME=" + m.otherHome() + " # or any directory on ext4, xfs or btrfs"
 	if fs, lacking := fileSystems[magic]; lacking {
 		return fs.severity.finding(name, fix, "%s: %s", fs.name, fs.lacks)
 	}
@@ -179,7 +185,7 @@ func runDirectory(_ context.Context, m *machine) []Finding {
 	const name = "run directory"
 	dir, err := rundir.Look()
 	if err != nil {
-		return []Finding{Bad.finding(name, fmt.Sprintf("%sinstall -d -m 700 -o %s /run/hermes-%d", m.sudo(), quote(m.who()), m.uid), "%v", strings.Join(strings.Split(err.Error(), "\n"), "; "))}
+		return []Finding{Bad.finding(name, fmt.Sprintf("%sinstall -d -m 700 -o %s /run/hermes-%d", m.sudo(), quote(m.who()), m.uid), "%s", plain(err))}
 	}
 	at := dir
 	if _, err := os.Stat(at); err != nil {
@@ -195,8 +201,8 @@ func runDirectory(_ context.Context, m *machine) []Finding {
 func (m *machine) runFileSystem(dir string, noExec bool) Finding {
 	const name = "run directory"
 	if noExec {
-		other := "/tmp/run-" + strconv.Itoa(m.uid)
-		return Bad.finding(name, fmt.Sprintf("install -d -m 700 %s && export XDG_RUNTIME_DIR=%[1]s", other), "%s is on a file system that is mounted noexec: the guest cannot be executed there", dir)
+		const fix = `export XDG_RUNTIME_DIR="$HOME/.cache/hermes-run" && install -d -m 700 "$XDG_RUNTIME_DIR"`
+		return Bad.finding(name, fix, "%s is on a file system that is mounted noexec: the guest cannot be executed there", dir)
 	}
 	return ok(name, "%s", dir)
 }
@@ -211,7 +217,7 @@ func judgeLeftovers(n int, err error) Finding {
 	const fix = "hermes sandbox prune"
 	switch {
 	case err != nil:
-		return Note.finding(name, fix, "%v", strings.ReplaceAll(err.Error(), "\n", "; "))
+		return Note.finding(name, fix, "%s", plain(err))
 	case n == 1:
 		return Note.finding(name, fix, "of one sandbox that died")
 	case n > 1:

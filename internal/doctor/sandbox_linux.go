@@ -34,7 +34,7 @@ func realSandbox(ctx context.Context, m *machine) []Finding {
 		return []Finding{Bad.finding(name, patience, noAnswer, time.Since(began).Round(time.Millisecond))}
 	}
 	if err != nil {
-		return []Finding{Bad.finding(name, "hermes run -- true # shows it again; the findings above say what to mend", "%s", strings.ReplaceAll(err.Error(), "\n", "; "))}
+		return []Finding{Bad.finding(name, "hermes run -- true # shows it again; the findings above say what to mend", "%s", plain(err))}
 	}
 	return []Finding{m.limits(posture), ok(name, "made, used and removed in %d ms", time.Since(began).Milliseconds())}
 }
@@ -146,7 +146,7 @@ func (m *machine) mendLimits(why string) string {
 	const dropIn = "/etc/systemd/system/user@.service.d"
 	switch {
 	case m.uid == 0 && m.inContainer():
-		return "docker run --privileged … # when the container is made, or set limits on the container itself"
+		return m.anew("--privileged")
 	case m.uid == 0:
 		return "mount -o remount,rw /sys/fs/cgroup"
 	case !m.hasSystemd():

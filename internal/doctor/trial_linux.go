@@ -48,7 +48,9 @@ func (m *machine) engineOptions() native.Options {
 
 func (m *machine) judge(t facts) []Finding {
 	found := append([]Finding{m.userNamespaces(t)}, m.switches(t.Start == nil && t.Run == nil)...)
-	found = append(found, m.subordinate(t))
+	if m.uid != 0 || t.Start == nil {
+		found = append(found, m.subordinate(t))
+	}
 	if t.Start != nil || t.Map != nil || t.Run != nil {
 		return found // nothing could be tried
 	}
@@ -63,8 +65,7 @@ func (m *machine) userNamespaces(t facts) Finding {
 	const name = "user namespaces"
 	switch {
 	case t.Start != nil:
-		why := strings.TrimSuffix(t.Start.Error(), `; run "hermes doctor"`)
-		return Bad.finding(name, m.mendNamespaces(t.Start), "%s", why)
+		return Bad.finding(name, m.mendNamespaces(t.Start), "%s", plain(t.Start))
 	case t.Run != nil && t.Map == nil:
 		return Bad.finding(name, m.mendNamespaces(t.Run), "one can be made, but nothing can be done in it: %v", t.Run)
 	}
@@ -81,7 +82,7 @@ func (m *machine) mendNamespaces(why error) string {
 	case errors.Is(why, unix.ENOSPC):
 		return m.sysctl("user.max_user_namespaces", "15000")
 	case m.inContainer():
-		return "docker run --security-opt seccomp=unconfined --security-opt apparmor=unconfined --security-opt systempaths=unconfined … # when the container is made"
+		return m.anew("--security-opt seccomp=unconfined --security-opt apparmor=unconfined --security-opt systempaths=unconfined")
 	}
 	return m.newKernel()
 }
@@ -120,7 +121,7 @@ func (m *machine) needed(name, reason, works string) Finding {
 	}
 	fix := m.newKernel()
 	if m.inContainer() {
-		fix = "docker run --security-opt seccomp=unconfined … # when the container is made"
+		fix = m.anew("--security-opt seccomp=unconfined")
 	}
 	return Bad.finding(name, fix, "%s", reason)
 }
@@ -228,7 +229,7 @@ func (m *machine) birth(err error) Finding {
 	case errors.Is(err, unix.ENOSYS), errors.Is(err, unix.EINVAL), errors.Is(err, unix.E2BIG):
 		fix := m.newKernel()
 		if m.inContainer() {
-			fix = "docker run --security-opt seccomp=unconfined … # when the container is made"
+			fix = m.anew("--security-opt seccomp=unconfined")
 		}
 		return Note.finding(name, fix, "the kernel cannot, or a filter forbids it: sandboxes start some milliseconds later (%v)", err)
 	}

@@ -214,14 +214,13 @@ func (c *creation) startGuest(context.Context) error {
 
 // explainStart says what a failed start of the guest means.
 func explainStart(err error) error {
-	const ask = `; run "hermes doctor"`
 	switch {
 	case errors.Is(err, unix.ENOSPC) || readLine("/proc/sys/user/max_user_namespaces") == "0":
-		return fmt.Errorf("user namespaces are disabled (sysctl user.max_user_namespaces): %w"+ask, err)
+		return fmt.Errorf("user namespaces are disabled (sysctl user.max_user_namespaces): %w"+AskDoctor, err)
 	case readLine("/proc/sys/kernel/unprivileged_userns_clone") == "0":
-		return fmt.Errorf("user namespaces are disabled for ordinary users (sysctl kernel.unprivileged_userns_clone): %w"+ask, err)
+		return fmt.Errorf("user namespaces are disabled for ordinary users (sysctl kernel.unprivileged_userns_clone): %w"+AskDoctor, err)
 	case errors.Is(err, unix.EPERM) || errors.Is(err, unix.EACCES):
-		return fmt.Errorf("this process may not make user namespaces (a container's seccomp profile or AppArmor can forbid it): %w"+ask, err)
+		return fmt.Errorf("this process may not make user namespaces (a container's seccomp profile or AppArmor can forbid it): %w"+AskDoctor, err)
 	}
 	return fmt.Errorf("cannot start its guest: %w", err)
 }

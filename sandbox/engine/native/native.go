@@ -39,6 +39,9 @@ func (o Options) rootOf(home string) string {
 	return filepath.Join(root, "native")
 }
 
+// AskDoctor ends errors about what a machine lacks.
+const AskDoctor = `; run "hermes doctor"`
+
 // errorf marks an error of this engine with its task.
 func errorf(id sandbox.Identity, format string, args ...any) error {
 	return fmt.Errorf("cannot start sandbox %q: "+format, append([]any{id.Task}, args...)...)
