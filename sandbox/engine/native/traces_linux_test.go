@@ -48,8 +48,8 @@ func traces(t testing.TB, run, home string, ids []sandbox.Identity) []string {
 }
 
 // guests lists the living guests that were started from a run directory. Only
-// root can see that; an ordinary user's tests have a user of their own, all of
-// whose guests count.
+// root can see that. Of a user that was made for the tests all guests count; of
+// any other, who may have guests elsewhere, those that are our children.
 func guests(t testing.TB, run string) []string {
 	t.Helper()
 	entries, err := os.ReadDir("/proc")
@@ -78,10 +78,20 @@ func guests(t testing.TB, run string) []string {
 	return found
 }
 
-// ours says whether a process runs as this test's user.
+// ownUserVariable says that the tests have a user of their own.
+const ownUserVariable = "HERMES_NATIVE_OWN_USER"
+
+// ours says whether a process can be one of these tests'.
 func ours(dir string) bool {
 	status, err := os.ReadFile(filepath.Join(dir, "status"))
-	return err == nil && strings.Contains(string(status), "\nUid:\t"+strconv.Itoa(os.Getuid())+"\t") && !strings.Contains(string(status), "State:\tZ")
+	if err != nil || strings.Contains(string(status), "State:\tZ") {
+		return false
+	}
+	mark := "\nPPid:\t" + strconv.Itoa(os.Getpid()) + "\n"
+	if os.Getenv(ownUserVariable) != "" {
+		mark = "\nUid:\t" + strconv.Itoa(os.Getuid()) + "\t"
+	}
+	return strings.Contains(string(status), mark)
 }
 
 // mounted lists mounts of this process that have to do with sandboxes.

@@ -106,6 +106,7 @@ func runAs(t *testing.T, a account, ids string) {
 	cmd := exec.Command("/proc/self/exe", "-test.v=test2json", "-test.run="+suitePattern(t), "-test.timeout="+remaining(t))
 	cmd.Dir = home
 	cmd.Env = []string{
+		ownUserVariable + "=1",
 		"PATH=" + os.Getenv("PATH"), "HOME=" + home, "TMPDIR=" + filepath.Join(home, "tmp"), "XDG_RUNTIME_DIR=" + filepath.Join(home, "run"),
 		"USER=" + a.name, idsVariable + "=" + ids,
 	}
