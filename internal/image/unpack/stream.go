@@ -1,0 +1,183 @@
+//go:build linux
+
+package unpack
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"hash"
+	"io"
+	"sync"
+
+	"github.com/klauspost/compress/gzip"
+	"github.com/klauspost/compress/zstd"
+)
+
+// stream is the uncompressed tar. A goroutine of its own decompresses and hashes ahead of the reader, which
+// waits for the disk meanwhile; close ends it and waits for it.
+type stream struct {
+	source    io.ReadCloser
+	blob, tar hash.Hash
+	full      chan []byte
+	empty     chan []byte
+	stop      chan struct{}
+	once      sync.Once
+	done      sync.WaitGroup
+	current   []byte // what of the last full buffer is not read yet
+	last      []byte
+	err       error // why full was closed; read after that only
+}
+
+const (
+	chunk  = 256 << 10
+	chunks = 8
+	// window bounds the memory that a compressed stream may demand.
+	window = 128 << 20
+)
+
+func newStream(ctx context.Context, source io.ReadCloser, o Options) (*stream, error) {
+	s := &stream{
+		source: source, blob: sha256.New(), tar: sha256.New(),
+		full: make(chan []byte, chunks), empty: make(chan []byte, chunks), stop: make(chan struct{}),
+	}
+	raw := &counter{ctx: ctx, r: source, hash: s.blob, progress: o.Progress}
+	plain, closePlain, err := decompress(raw)
+	if err != nil {
+		source.Close()
+		return nil, err
+	}
+	for range chunks {
+		s.empty <- make([]byte, chunk)
+	}
+	s.done.Go(func() {
+		defer close(s.full)
+		defer closePlain()
+		s.err = s.produce(plain, raw, o.Limits.Bytes)
+	})
+	return s, nil
+}
+
+// produce fills buffers until the stream ends. It always ends with an error, io.EOF if all went well.
+func (s *stream) produce(plain, raw io.Reader, limit int64) error {
+	var total int64
+	for {
+		var buf []byte
+		select {
+		case buf = <-s.empty:
+		case <-s.stop:
+			return errors.New("stopped")
+		}
+		n, err := fill(plain, buf[:chunk])
+		if total += int64(n); total > limit {
+			return &Refusal{"", fmt.Sprintf("it is larger than %d bytes", limit)}
+		}
+		if n > 0 {
+			s.tar.Write(buf[:n])
+			s.full <- buf[:n]
+		}
+		if err == io.EOF {
+			// A decompressor stops where its data ends; the digest is of all that is there.
+			if _, err := io.Copy(io.Discard, raw); err != nil {
+				return err
+			}
+			return io.EOF
+		}
+		if err != nil {
+			return err
+		}
+	}
+}
+
+// fill is io.ReadFull, except that it tells the end of the stream from a stream that was cut off.
+func fill(r io.Reader, buf []byte) (n int, err error) {
+	for n < len(buf) && err == nil {
+		var m int
+		m, err = r.Read(buf[n:])
+		n += m
+	}
+	return n, err
+}
+
+func (s *stream) Read(p []byte) (int, error) {
+	if len(s.current) == 0 {
+		if s.last != nil {
+			s.empty <- s.last
+			s.last = nil
+		}
+		buf, ok := <-s.full
+		if !ok {
+			return 0, s.err
+		}
+		s.last, s.current = buf, buf
+	}
+	n := copy(p, s.current)
+	s.current = s.current[n:]
+	return n, nil
+}
+
+// close ends a read of the source that is under way by closing the source.
+func (s *stream) close() {
+	s.once.Do(func() {
+		close(s.stop)
+		s.source.Close()
+		s.done.Wait()
+	})
+}
+
+// sums is only right after the stream was read to its end.
+func (s *stream) sums() (blob, tar string) {
+	return hex.EncodeToString(s.blob.Sum(nil)), hex.EncodeToString(s.tar.Sum(nil))
+}
+
+// decompress looks at the first bytes, because media types lie and archives have none.
+func decompress(raw io.Reader) (plain io.Reader, closePlain func(), err error) {
+	r := bufio.NewReaderSize(raw, chunk)
+	head, err := r.Peek(6)
+	if err != nil && err != io.EOF {
+		return nil, nil, err
+	}
+	switch {
+	case bytes.HasPrefix(head, []byte{0x1f, 0x8b}):
+		z, err := gzip.NewReader(r)
+		if err != nil {
+			return nil, nil, fmt.Errorf("damaged gzip stream: %w", err)
+		}
+		return z, func() { z.Close() }, nil
+	case bytes.HasPrefix(head, []byte{0x28, 0xb5, 0x2f, 0xfd}):
+		z, err := zstd.NewReader(r, zstd.WithDecoderConcurrency(1), zstd.WithDecoderMaxWindow(window))
+		if err != nil {
+			return nil, nil, fmt.Errorf("damaged zstd stream: %w", err)
+		}
+		return z, z.Close, nil
+	case bytes.HasPrefix(head, []byte("BZh")), bytes.HasPrefix(head, []byte("\xfd7zXZ\x00")):
+		return nil, nil, &Refusal{"", "it is compressed by bzip2 or xz; use gzip, zstd or no compression"}
+	}
+	return r, func() {}, nil
+}
+
+// counter hashes and counts what was read from the source, and stops with its context.
+type counter struct {
+	ctx      context.Context
+	r        io.Reader
+	hash     hash.Hash
+	n        int64
+	progress func(int64)
+}
+
+func (c *counter) Read(p []byte) (int, error) {
+	if err := c.ctx.Err(); err != nil {
+		return 0, err
+	}
+	n, err := c.r.Read(p)
+	c.hash.Write(p[:n])
+	c.n += int64(n)
+	if c.progress != nil && n > 0 {
+		c.progress(c.n)
+	}
+	return n, err
+}
