@@ -134,6 +134,30 @@ func (s *stream) sums() (blob, tar string) {
 	return hex.EncodeToString(s.blob.Sum(nil)), hex.EncodeToString(s.tar.Sum(nil))
 }
 
+// Compressed says whether a stream that begins so is one that decompress opens.
+func Compressed(head []byte) bool {
+	return bytes.HasPrefix(head, gzipMagic) || bytes.HasPrefix(head, zstdMagic)
+}
+
+var (
+	gzipMagic = []byte{0x1f, 0x8b}
+	zstdMagic = []byte{0x28, 0xb5, 0x2f, 0xfd}
+)
+
+// Decompress copies a stream that Compressed knows, up to limit bytes.
+func Decompress(ctx context.Context, w io.Writer, r io.Reader, limit int64) error {
+	plain, closePlain, err := decompress(&counter{ctx: ctx, r: r, hash: sha256.New()})
+	if err != nil {
+		return err
+	}
+	defer closePlain()
+	n, err := io.Copy(w, io.LimitReader(plain, limit+1))
+	if err == nil && n > limit {
+		err = &Refusal{"", fmt.Sprintf("it is larger than %d bytes", limit)}
+	}
+	return err
+}
+
 // decompress looks at the first bytes, because media types lie and archives have none.
 func decompress(raw io.Reader) (plain io.Reader, closePlain func(), err error) {
 	r := bufio.NewReaderSize(raw, chunk)
@@ -142,13 +166,13 @@ func decompress(raw io.Reader) (plain io.Reader, closePlain func(), err error) {
 		return nil, nil, err
 	}
 	switch {
-	case bytes.HasPrefix(head, []byte{0x1f, 0x8b}):
+	case bytes.HasPrefix(head, gzipMagic):
 		z, err := gzip.NewReader(r)
 		if err != nil {
 			return nil, nil, fmt.Errorf("damaged gzip stream: %w", err)
 		}
 		return z, func() { z.Close() }, nil
-	case bytes.HasPrefix(head, []byte{0x28, 0xb5, 0x2f, 0xfd}):
+	case bytes.HasPrefix(head, zstdMagic):
 		z, err := zstd.NewReader(r, zstd.WithDecoderConcurrency(1), zstd.WithDecoderMaxWindow(window))
 		if err != nil {
 			return nil, nil, fmt.Errorf("damaged zstd stream: %w", err)
