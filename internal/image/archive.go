@@ -167,7 +167,7 @@ func findSaved(fs *tarFiles, ref string) (*found, error) {
 			return nil, err
 		}
 		r.Close()
-		img.blobs = append(img.blobs, blob{"", config.RootFS.DiffIDs[i].String(), size, func(context.Context) (io.ReadCloser, error) {
+		img.blobs = append(img.blobs, blob{diffID: config.RootFS.DiffIDs[i].String(), size: size, open: func(context.Context) (io.ReadCloser, error) {
 			r, _, err := fs.open(layer)
 			return r, err
 		}})

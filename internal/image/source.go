@@ -79,10 +79,11 @@ type found struct {
 
 // blob is a layer as it is stored at its source.
 type blob struct {
-	digest string // of the bytes as they come; "" where the source does not say
-	diffID string // of the tar in them
-	size   int64
-	open   func(context.Context) (io.ReadCloser, error)
+	digest  string // of the bytes as they come; "" where the source does not say
+	checked bool   // the reader itself fails if they have another digest
+	diffID  string // of the tar in them
+	size    int64
+	open    opener
 }
 
 // find looks an image up. Scratch is a directory for what does not fit into memory.
@@ -121,13 +122,20 @@ func findRemote(ctx context.Context, text, arch string) (*found, error) {
 	if err != nil {
 		return nil, err
 	}
-	return assemble(raw, m, rawConfig, func(d v1.Descriptor) (opener, error) {
+	f, err := assemble(raw, m, rawConfig, func(d v1.Descriptor) (opener, error) {
 		l, err := img.LayerByDigest(d.Digest)
 		if err != nil {
 			return nil, err
 		}
 		return func(context.Context) (io.ReadCloser, error) { return l.Compressed() }, nil
 	})
+	if err != nil {
+		return nil, err
+	}
+	for i := range f.blobs {
+		f.blobs[i].checked = true
+	}
+	return f, nil
 }
 
 type opener = func(context.Context) (io.ReadCloser, error)
@@ -176,7 +184,7 @@ func assemble(raw []byte, m *v1.Manifest, rawConfig []byte, open func(v1.Descrip
 		if err != nil {
 			return nil, err
 		}
-		f.blobs = append(f.blobs, blob{l.Digest.String(), config.RootFS.DiffIDs[i].String(), l.Size, o})
+		f.blobs = append(f.blobs, blob{digest: l.Digest.String(), diffID: config.RootFS.DiffIDs[i].String(), size: l.Size, open: o})
 	}
 	return f, nil
 }

@@ -17,12 +17,13 @@ import (
 )
 
 // BenchmarkUnpack measures ours and `tar -x` of the same layer in turns; the ratio of the medians is how fast
-// ours is (1.0: as fast, more: faster). The budget is 0.8.
+// ours is (1.0: as fast, more: faster). The budget is 0.8. Ours computes the digest that the content is trusted
+// by; the second figure compares with a tar whose input goes through sha256sum before.
 func BenchmarkUnpack(b *testing.B) {
 	if _, err := exec.LookPath("tar"); err != nil {
 		b.Skip("no tar to compare with")
 	}
-	small, large := layerLikeSystem(b, 8000, 6<<10), layerLikeSystem(b, 40, 4<<20)
+	small, large := layerLikeSystem(b, 2000, 6<<10), layerLikeSystem(b, 8, 4<<20)
 	for _, c := range []struct {
 		name, flag string
 		blob       []byte
@@ -35,7 +36,7 @@ func BenchmarkUnpack(b *testing.B) {
 			if err := os.WriteFile(file, c.blob, 0o600); err != nil {
 				b.Fatal(err)
 			}
-			var ours, theirs []time.Duration
+			var ours, theirs, checked []time.Duration
 			for b.Loop() {
 				ours = append(ours, timed(b, func(dir string) error {
 					f, err := os.Open(file)
@@ -52,13 +53,20 @@ func BenchmarkUnpack(b *testing.B) {
 					}
 					return exec.CommandContext(b.Context(), "tar", args...).Run()
 				}))
+				checked = append(checked, theirs[len(theirs)-1]+timed(b, func(string) error {
+					return exec.CommandContext(b.Context(), "sha256sum", file).Run()
+				}))
 			}
-			slices.Sort(ours)
-			slices.Sort(theirs)
-			b.ReportMetric(float64(theirs[len(theirs)/2])/float64(ours[len(ours)/2]), "x_of_tar")
+			b.ReportMetric(median(theirs)/median(ours), "x_of_tar")
+			b.ReportMetric(median(checked)/median(ours), "x_of_sha256sum+tar")
 			b.ReportMetric(0, "ns/op")
 		})
 	}
+}
+
+func median(d []time.Duration) float64 {
+	slices.Sort(d)
+	return float64(d[len(d)/2])
 }
 
 // timed leaves the making and the removal of the directory out.
@@ -92,7 +100,7 @@ func layerLikeSystem(b *testing.B, files, size int) []byte {
 				b.Fatal(err)
 			}
 		}
-		content := bytes.Repeat([]byte("some text that repeats "), size/23+1)[:size/2+random.IntN(size)]
+		content := bytes.Repeat([]byte("some text that repeats "), size/15+1)[:size/2+random.IntN(size)]
 		noise.Read(content[:len(content)/2])
 		h := &tar.Header{Name: fmt.Sprintf("%sfile%d", dir, i), Typeflag: tar.TypeReg, Mode: 0o644, Size: int64(len(content)), ModTime: when}
 		if err := w.WriteHeader(h); err != nil {

@@ -202,7 +202,7 @@ func FuzzUnpack(f *testing.F) {
 		if err := os.Mkdir(dir, 0o700); err != nil {
 			t.Fatal(err)
 		}
-		o := Options{Owner: &Owner{os.Getuid(), os.Getgid()}, Limits: Limits{Bytes: 1 << 20, Entries: 100, Depth: 10}}
+		o := Options{HashBlob: true, Owner: &Owner{os.Getuid(), os.Getgid()}, Limits: Limits{Bytes: 1 << 20, Entries: 100, Depth: 10}}
 		res, err := Unpack(t.Context(), dir, io.NopCloser(bytes.NewReader(b)), o)
 		checkOutside(t, base)
 		if err == nil && res.Blob != sum(b) {

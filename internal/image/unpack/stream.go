@@ -18,13 +18,14 @@ import (
 	"github.com/klauspost/compress/zstd"
 )
 
-// stream is the uncompressed tar. A goroutine of its own decompresses and hashes ahead of the reader, which
-// waits for the disk meanwhile; close ends it and waits for it.
+// stream is the uncompressed tar. One goroutine decompresses and another one hashes ahead of the reader, which
+// waits for the disk meanwhile; close ends them and waits for them.
 type stream struct {
 	source    io.ReadCloser
-	blob, tar hash.Hash
-	full      chan []byte
-	empty     chan []byte
+	blob, tar hash.Hash   // blob is nil if nobody asked for it
+	raw       chan []byte // from the decompressor to the hash,
+	full      chan []byte // to the reader,
+	empty     chan []byte // and back
 	stop      chan struct{}
 	once      sync.Once
 	done      sync.WaitGroup
@@ -35,15 +36,18 @@ type stream struct {
 
 const (
 	chunk  = 256 << 10
-	chunks = 8
+	chunks = 8 // and every channel has room for all, so that only the wait for an empty one blocks
 	// window bounds the memory that a compressed stream may demand.
 	window = 128 << 20
 )
 
 func newStream(ctx context.Context, source io.ReadCloser, o Options) (*stream, error) {
 	s := &stream{
-		source: source, blob: sha256.New(), tar: sha256.New(),
-		full: make(chan []byte, chunks), empty: make(chan []byte, chunks), stop: make(chan struct{}),
+		source: source, tar: sha256.New(),
+		raw: make(chan []byte, chunks), full: make(chan []byte, chunks), empty: make(chan []byte, chunks), stop: make(chan struct{}),
+	}
+	if o.HashBlob {
+		s.blob = sha256.New()
 	}
 	raw := &counter{ctx: ctx, r: source, hash: s.blob, progress: o.Progress}
 	plain, closePlain, err := decompress(raw)
@@ -55,9 +59,16 @@ func newStream(ctx context.Context, source io.ReadCloser, o Options) (*stream, e
 		s.empty <- make([]byte, chunk)
 	}
 	s.done.Go(func() {
-		defer close(s.full)
+		defer close(s.raw)
 		defer closePlain()
 		s.err = s.produce(plain, raw, o.Limits.Bytes)
+	})
+	s.done.Go(func() {
+		defer close(s.full)
+		for buf := range s.raw {
+			s.tar.Write(buf)
+			s.full <- buf
+		}
 	})
 	return s, nil
 }
@@ -77,8 +88,7 @@ func (s *stream) produce(plain, raw io.Reader, limit int64) error {
 			return &Refusal{"", fmt.Sprintf("it is larger than %d bytes", limit)}
 		}
 		if n > 0 {
-			s.tar.Write(buf[:n])
-			s.full <- buf[:n]
+			s.raw <- buf[:n]
 		}
 		if err == io.EOF {
 			// A decompressor stops where its data ends; the digest is of all that is there.
@@ -131,7 +141,10 @@ func (s *stream) close() {
 
 // sums is only right after the stream was read to its end.
 func (s *stream) sums() (blob, tar string) {
-	return hex.EncodeToString(s.blob.Sum(nil)), hex.EncodeToString(s.tar.Sum(nil))
+	if s.blob != nil {
+		blob = hex.EncodeToString(s.blob.Sum(nil))
+	}
+	return blob, hex.EncodeToString(s.tar.Sum(nil))
 }
 
 // Compressed says whether a stream that begins so is one that decompress opens.
@@ -146,7 +159,7 @@ var (
 
 // Decompress copies a stream that Compressed knows, up to limit bytes.
 func Decompress(ctx context.Context, w io.Writer, r io.Reader, limit int64) error {
-	plain, closePlain, err := decompress(&counter{ctx: ctx, r: r, hash: sha256.New()})
+	plain, closePlain, err := decompress(&counter{ctx: ctx, r: r})
 	if err != nil {
 		return err
 	}
@@ -198,7 +211,9 @@ func (c *counter) Read(p []byte) (int, error) {
 		return 0, err
 	}
 	n, err := c.r.Read(p)
-	c.hash.Write(p[:n])
+	if c.hash != nil {
+		c.hash.Write(p[:n])
+	}
 	c.n += int64(n)
 	if c.progress != nil && n > 0 {
 		c.progress(c.n)

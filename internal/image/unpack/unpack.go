@@ -47,6 +47,9 @@ type Options struct {
 	Devices Policy
 	Setuid  Policy // of set-id bits of files, and of their capabilities
 	Limits  Limits
+	// HashBlob asks for Result.Blob, which costs as much as the unpacking of a plain layer. The content is proved
+	// by Result.Tar alone.
+	HashBlob bool
 	// Progress, if not nil, is told how many bytes of the compressed stream were read so far.
 	Progress func(done int64)
 }
@@ -63,7 +66,7 @@ var DefaultLimits = Limits{Bytes: 64 << 30, Entries: 2_000_000, Depth: 255}
 
 // Result tells what was in the stream.
 type Result struct {
-	Blob, Tar string // hexadecimal SHA-256 of the stream as it came, and of the tar in it
+	Blob, Tar string // hexadecimal SHA-256 of the stream as it came (if asked for), and of the tar in it
 	Bytes     int64  // the sum of all sizes
 	Entries   int
 	// HidesAll is set when nothing of the layers below shows through, which overlayfs cannot be told on a root.
