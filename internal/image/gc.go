@@ -21,9 +21,11 @@ import (
 // returns how many layers went. Layers that are mounted but have no name go too: a sandbox keeps one by Tag.
 func (s *Store) GC(ctx context.Context) (int, error) {
 	doomed, layers, err := s.condemn(ctx)
-	// The long work is done without the lock, on names that nobody else uses.
+	// The long work is done without the lock, on names that nobody uses, except for another GC.
 	for _, dir := range doomed {
-		err = errors.Join(err, removeTree(dir))
+		if rmErr := removeTree(dir); !errors.Is(rmErr, fs.ErrNotExist) {
+			err = errors.Join(err, rmErr)
+		}
 	}
 	return layers, err
 }
@@ -39,6 +41,9 @@ func (s *Store) condemn(ctx context.Context) (doomed []string, layers int, err e
 	if err != nil {
 		return nil, 0, err
 	}
+	if doomed, err = s.halfNames(); err != nil {
+		return nil, 0, err
+	}
 	entries, err := os.ReadDir(filepath.Join(s.dir, "layers"))
 	if err != nil {
 		return nil, 0, err
@@ -50,19 +55,13 @@ func (s *Store) condemn(ctx context.Context) (doomed []string, layers int, err e
 		case strings.HasSuffix(path, gone):
 			doomed = append(doomed, path)
 		case strings.HasSuffix(path, part):
-			lock, err := s.tryLock(strings.TrimSuffix(e.Name(), part))
+			path, err := s.condemnPart(path)
 			if err != nil {
 				return doomed, layers, err
 			}
-			if lock == nil {
-				continue // somebody is at work on it
+			if path != "" {
+				doomed = append(doomed, path)
 			}
-			path, err = hide(path)
-			lock.Release(true)
-			if err != nil {
-				return doomed, layers, err
-			}
-			doomed = append(doomed, path)
 		case !needed["sha256:"+hex]:
 			if path, err = hide(path); err != nil {
 				return doomed, layers, err
@@ -71,6 +70,33 @@ func (s *Store) condemn(ctx context.Context) (doomed []string, layers int, err e
 		}
 	}
 	return doomed, layers, nil
+}
+
+// halfNames are files that were being written when their writer died: names are only written under the lock.
+func (s *Store) halfNames() ([]string, error) {
+	dir := filepath.Join(s.dir, "names")
+	entries, err := os.ReadDir(dir)
+	var halves []string
+	for _, e := range entries {
+		if strings.HasPrefix(e.Name(), ".") {
+			halves = append(halves, filepath.Join(dir, e.Name()))
+		}
+	}
+	return halves, err
+}
+
+// condemnPart hides half a layer, unless somebody is at work on it or has just finished it.
+func (s *Store) condemnPart(path string) (string, error) {
+	lock, err := s.tryLock(strings.TrimSuffix(filepath.Base(path), part))
+	if lock == nil || err != nil {
+		return "", err
+	}
+	defer lock.Release(true)
+	hidden, err := hide(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return "", nil
+	}
+	return hidden, err
 }
 
 // hide renames a directory to one that nobody looks for; an earlier one may still be on its way out.

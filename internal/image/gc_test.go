@@ -87,6 +87,9 @@ func TestWhatAKilledFetchLeavesIsCollected(t *testing.T) {
 	if len(inside(t, s, "pulls")) != 1 || !strings.HasSuffix(strings.Join(inside(t, s, "layers"), ""), part) {
 		t.Fatalf("the kill came at another moment: %v %v", inside(t, s, "pulls"), inside(t, s, "layers"))
 	}
+	if err := os.WriteFile(filepath.Join(s.dir, "names", ".half.json.123"), []byte("{"), 0o600); err != nil {
+		t.Fatal(err)
+	}
 	if images, err := s.List(); err != nil || len(images) != 0 {
 		t.Errorf("%v %v", images, err)
 	}

@@ -142,7 +142,7 @@ func TestOwnershipCanBeSquashed(t *testing.T) {
 // An ordinary user may not enter some of the directories that it unpacks.
 func TestAnOrdinaryUserUnpacksClosedDirectories(t *testing.T) {
 	items := []item{{name: "closed/", mode: 0o555}, {name: "closed/f", content: "in", mode: 0o400}, {name: "none/sub/", mode: 0o700},
-		{name: "none/", mode: 0o001}, {name: "none/sub/f", content: "x", uid: 77}, {name: "none/", mode: 0o002}}
+		{name: "none/", mode: 0o001}, {name: "none/sub/f", content: "x", uid: 77}, {name: "none/", mode: 0o002}, {name: ".wh.gone"}, {name: "p", typ: tar.TypeFifo}}
 	if os.Getuid() != 0 {
 		unpacked(t, Options{}, items...)
 		return
@@ -172,6 +172,9 @@ func TestAnOrdinaryUserUnpacksClosedDirectories(t *testing.T) {
 		t.Fatalf("%v\n%s", err, out)
 	}
 	content(t, dir+"/closed/f", "in")
+	if st := stat(t, dir+"/gone"); st.Mode&unix.S_IFMT != unix.S_IFCHR || st.Rdev != 0 {
+		t.Errorf("the whiteout has mode %o", st.Mode)
+	}
 	if st := stat(t, dir+"/none"); st.Mode&0o7777 != 0o002 || st.Uid != 4242 {
 		t.Errorf("mode %o, owner %d", st.Mode, st.Uid)
 	}
