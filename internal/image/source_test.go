@@ -155,16 +155,22 @@ func TestAnotherLayersFailureEndsASilentConnection(t *testing.T) {
 }
 
 func TestLayersAtForeignAddressesAreRefused(t *testing.T) {
-	l := layerOf(t, "f", "x")
-	img, err := mutate.Append(imageOf(t), mutate.Addendum{Layer: l, MediaType: types.DockerForeignLayer, URLs: []string{"http://127.0.0.1:1/x"}})
-	if err != nil {
-		t.Fatal(err)
-	}
 	host := serve(t, nil)
-	push(t, host+"/a:1", img)
-	_, err = open(t).Pull(t.Context(), "a", source(t, host+"/a:1"), nil)
-	if err == nil || !strings.Contains(err.Error(), "not a file system layer") {
-		t.Errorf("got %v", err)
+	for _, c := range []mutate.Addendum{
+		{MediaType: types.DockerForeignLayer},
+		{MediaType: types.DockerLayer, URLs: []string{"http://127.0.0.1:1/x"}},
+		{MediaType: "application/x-something"},
+	} {
+		c.Layer = layerOf(t, "f", "x")
+		img, err := mutate.Append(imageOf(t), c)
+		if err != nil {
+			t.Fatal(err)
+		}
+		push(t, host+"/a:1", img)
+		_, err = open(t).Pull(t.Context(), "a", source(t, host+"/a:1"), nil)
+		if err == nil || !strings.Contains(err.Error(), "not a file system layer") {
+			t.Errorf("%s %s: got %v", c.MediaType, c.URLs, err)
+		}
 	}
 }
 
