@@ -99,6 +99,28 @@ func TestWhatAKilledFetchLeavesIsCollected(t *testing.T) {
 	}
 }
 
+func TestTheCollectionLeavesAFetchAlone(t *testing.T) {
+	s := open(t)
+	dir := filepath.Join(s.dir, "layers", "x"+part)
+	if got, err := s.condemnPart(dir); got != "" || err != nil {
+		t.Errorf("one that has just ended: %q %v", got, err)
+	}
+	if err := os.Mkdir(dir, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	lock, err := s.lock(t.Context(), "x")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got, err := s.condemnPart(dir); got != "" || err != nil {
+		t.Errorf("one that is at work: %q %v", got, err)
+	}
+	lock.Release(true)
+	if got, err := s.condemnPart(dir); got == "" || err != nil {
+		t.Errorf("one that died: %q %v", got, err)
+	}
+}
+
 // noise is text that no compression makes smaller.
 func noise(n int) string {
 	b := make([]byte, n)

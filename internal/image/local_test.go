@@ -73,7 +73,7 @@ func TestADamagedLayoutIsNoticed(t *testing.T) {
 	img := imageOf(t, layerOf(t, "f", noise(1000)))
 	manifest, _ := img.Manifest()
 	digest, _ := img.Digest()
-	for what, h := range map[string]v1.Hash{"layer": manifest.Layers[0].Digest, "config": manifest.Config.Digest, "manifest": digest} {
+	for what, h := range map[string]v1.Hash{"layer": manifest.Layers[0].Digest, "packed anew": manifest.Layers[0].Digest, "config": manifest.Config.Digest, "manifest": digest} {
 		dir := laidOut(t, map[string]v1.Image{"": img})
 		file := filepath.Join(dir, blobName(h))
 		b, err := os.ReadFile(file)
@@ -81,10 +81,14 @@ func TestADamagedLayoutIsNoticed(t *testing.T) {
 			t.Fatal(err)
 		}
 		// Still a valid file of its kind: only the digest tells.
-		if what == "layer" {
+		switch what {
+		case "layer":
 			other, _ := layerOf(t, "f", "other").Compressed()
 			b, _ = io.ReadAll(other)
-		} else {
+		case "packed anew":
+			same, _ := layerOf(t, "f", noise(1000)).Uncompressed()
+			b, _ = io.ReadAll(same)
+		default:
 			b = append(b, '\n')
 		}
 		if err := errors.Join(os.Remove(file), os.WriteFile(file, b, 0o600)); err != nil {

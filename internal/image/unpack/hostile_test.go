@@ -77,6 +77,7 @@ func TestHostileArchivesAreContained(t *testing.T) {
 		"link, then dir through it":  {[]item{{name: "outside/"}, link("d", "../outside"), {name: "d/sub/", mode: 0o777}, file("d/sub/f")}, "outside/sub/f"},
 		"file in place of hardlink":  {[]item{{name: "a", content: "a"}, {name: "b", typ: tar.TypeLink, link: "a"}, file("b")}, "b"},
 		"hard link to a link":        {[]item{link("l", "../outside/secret"), {name: "m", typ: tar.TypeLink, link: "l"}, file("m")}, "m"},
+		"hard link to itself":        {[]item{file("f"), {name: "./f", typ: tar.TypeLink, link: "/f"}}, "f"},
 		"twice the same":             {[]item{{name: "f", content: "first", mode: 0o777}, file("f")}, "f"},
 		"file in place of empty dir": {[]item{{name: "d/"}, file("d")}, "d"},
 		"dir swapped for a link after use": {[]item{file("d/x/f"), {name: "e/"}, link("e", "../outside"), {name: "outside/"},

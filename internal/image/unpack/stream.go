@@ -61,7 +61,7 @@ func newStream(ctx context.Context, source io.ReadCloser, o Options) (*stream, e
 	s.done.Go(func() {
 		defer close(s.raw)
 		defer closePlain()
-		s.err = s.produce(plain, raw, o.Limits.Bytes)
+		s.err = s.produce(plain, o.Limits.Bytes)
 	})
 	s.done.Go(func() {
 		defer close(s.full)
@@ -74,7 +74,7 @@ func newStream(ctx context.Context, source io.ReadCloser, o Options) (*stream, e
 }
 
 // produce fills buffers until the stream ends. It always ends with an error, io.EOF if all went well.
-func (s *stream) produce(plain, raw io.Reader, limit int64) error {
+func (s *stream) produce(plain io.Reader, limit int64) error {
 	var total int64
 	for {
 		var buf []byte
@@ -89,13 +89,6 @@ func (s *stream) produce(plain, raw io.Reader, limit int64) error {
 		}
 		if n > 0 {
 			s.raw <- buf[:n]
-		}
-		if err == io.EOF {
-			// A decompressor stops where its data ends; the digest is of all that is there.
-			if _, err := io.Copy(io.Discard, raw); err != nil {
-				return err
-			}
-			return io.EOF
 		}
 		if err != nil {
 			return err
@@ -171,7 +164,8 @@ func Decompress(ctx context.Context, w io.Writer, r io.Reader, limit int64) erro
 	return err
 }
 
-// decompress looks at the first bytes, because media types lie and archives have none.
+// decompress looks at the first bytes, because media types lie and archives have none. All that it returns read
+// their input to its end, which the digest of the blob needs.
 func decompress(raw io.Reader) (plain io.Reader, closePlain func(), err error) {
 	r := bufio.NewReaderSize(raw, chunk)
 	head, err := r.Peek(6)

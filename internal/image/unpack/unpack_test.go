@@ -139,6 +139,23 @@ func TestOwnershipCanBeSquashed(t *testing.T) {
 	}
 }
 
+func TestADirectoryDoesNotHandItsGroupDown(t *testing.T) {
+	needRoot(t)
+	dir := filepath.Join(t.TempDir(), "root")
+	if err := errors.Join(os.Mkdir(dir, 0o700), os.Chown(dir, 0, 4242), os.Chmod(dir, 0o700|os.ModeSetgid)); err != nil {
+		t.Fatal(err)
+	}
+	b := archive(t, item{name: "d/f", content: "x"})
+	if _, err := Unpack(t.Context(), dir, io.NopCloser(bytes.NewReader(b)), Options{}); err != nil {
+		t.Fatal(err)
+	}
+	for _, path := range []string{"", "d", "d/f"} {
+		if st := stat(t, filepath.Join(dir, path)); st.Gid != 0 || st.Mode&unix.S_ISGID != 0 {
+			t.Errorf("%q belongs to group %d, mode %o", path, st.Gid, st.Mode)
+		}
+	}
+}
+
 // An ordinary user may not enter some of the directories that it unpacks.
 func TestAnOrdinaryUserUnpacksClosedDirectories(t *testing.T) {
 	items := []item{{name: "closed/", mode: 0o555}, {name: "closed/f", content: "in", mode: 0o400}, {name: "none/sub/", mode: 0o700},
@@ -247,7 +264,7 @@ func TestCancellingEndsTheUnpacking(t *testing.T) {
 // The source may be a connection on which nothing comes any more.
 func TestARefusalDoesNotWaitForTheRest(t *testing.T) {
 	r, w := io.Pipe()
-	go w.Write(append(archive(t, item{name: "../x"}), make([]byte, 2<<20)...))
+	go w.Write(append(archive(t, item{name: "../x"}), make([]byte, chunk)...)) // more than one buffer, less than two
 	dir := filepath.Join(t.TempDir(), "root")
 	if err := os.Mkdir(dir, 0o700); err != nil {
 		t.Fatal(err)
