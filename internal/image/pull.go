@@ -35,7 +35,7 @@ func (s *Store) pull(ctx context.Context, name string, from Source, p Progress) 
 	if err := errors.Join(removeTree(scratch), os.Mkdir(scratch, 0o700)); err != nil {
 		return Image{}, err
 	}
-	defer removeTree(scratch)
+	defer func() { _ = removeTree(scratch) }() // what stays is the next GC's
 	src, err := from.find(ctx, s.Architecture, scratch)
 	if err != nil {
 		return Image{}, err

@@ -178,7 +178,7 @@ func decompress(raw io.Reader) (plain io.Reader, closePlain func(), err error) {
 		if err != nil {
 			return nil, nil, fmt.Errorf("damaged gzip stream: %w", err)
 		}
-		return z, func() { z.Close() }, nil
+		return z, func() { _ = z.Close() }, nil
 	case bytes.HasPrefix(head, zstdMagic):
 		z, err := zstd.NewReader(r, zstd.WithDecoderConcurrency(1), zstd.WithDecoderMaxWindow(window))
 		if err != nil {
