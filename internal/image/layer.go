@@ -137,7 +137,7 @@ func publish(from, to string) error {
 		return err
 	}
 	defer parent.Close()
-	// One call for many files; a sync of each would take a hundred times as long.
+	// One call for thousands of files; a sync of each would wait for the disk each time.
 	if err := unix.Syncfs(int(parent.Fd())); err != nil {
 		return fmt.Errorf("cannot sync %s: %w", from, err)
 	}

@@ -47,8 +47,7 @@ type Options struct {
 	Devices Policy
 	Setuid  Policy // of set-id bits of files, and of their capabilities
 	Limits  Limits
-	// HashBlob asks for Result.Blob, which costs as much as the unpacking of a plain layer. The content is proved
-	// by Result.Tar alone.
+	// HashBlob asks for Result.Blob too, at the price of a second hash; Result.Tar alone proves the content.
 	HashBlob bool
 	// Progress, if not nil, is told how many bytes of the compressed stream were read so far.
 	Progress func(done int64)
