@@ -63,9 +63,11 @@ var heavy = []string{
 
 // Modules with one home each.
 var homes = map[string][]string{
-	"github.com/spf13/cobra":           {"internal/cli", "cmd/hermes"},
-	"github.com/moby/profiles/seccomp": {"internal/seccomp/gen"},
-	"github.com/elastic/go-seccomp":    {"internal/seccomp/gen"},
+	"github.com/spf13/cobra":                 {"internal/cli", "cmd/hermes"},
+	"github.com/moby/profiles/seccomp":       {"internal/seccomp/gen"},
+	"github.com/elastic/go-seccomp":          {"internal/seccomp/gen"},
+	"github.com/google/go-containerregistry": {"internal/image"},
+	"github.com/klauspost/compress":          {"internal/image/unpack"},
 }
 
 // Violations lists every import that breaks a rule, one line each.

@@ -58,6 +58,9 @@ func TestRules(t *testing.T) {
 		{"cmd/hermes-guest", "internal/cli", false},
 		{"internal/cli", "cmd/hermes", false},
 		{"internal/seccomp", "internal/seccomp/gen", true},
+		{"sandbox/engine/native", "internal/image", true},
+		{"internal/image", "internal/image/unpack", true},
+		{"internal/image", "sandbox", false},
 		{"test/e2e", "internal/cli", true},
 	} {
 		bad := Violations([]Package{{ImportPath: module + c.from, Imports: []string{module + c.to}}})
@@ -77,6 +80,10 @@ func TestForeignModulesHaveTheirHomes(t *testing.T) {
 		{"internal/seccomp", "github.com/moby/profiles/seccomp", false},
 		{"internal/seccomp", "github.com/elastic/go-seccomp-bpf", false},
 		{"internal/seccomp/gen", "github.com/elastic/go-seccomp-bpf/arch", true},
+		{"internal/image", "github.com/google/go-containerregistry/pkg/v1", true},
+		{"sandbox/engine/native", "github.com/google/go-containerregistry/pkg/v1", false},
+		{"internal/image/unpack", "github.com/klauspost/compress/zstd", true},
+		{"internal/wire", "github.com/klauspost/compress/zstd", false},
 		{"internal/guest", "golang.org/x/sys/unix", true},
 	} {
 		bad := Violations([]Package{{ImportPath: module + c.from, Imports: []string{c.to}}})

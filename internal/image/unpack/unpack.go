@@ -1,0 +1,194 @@
+//go:build linux
+
+// Package unpack turns one layer of an image, a tar stream that anybody may have written, into a directory
+// that overlayfs can use as it is.
+//
+// The image store calls it. It never follows a link out of the directory, never trusts a name, a size or a
+// number of the archive, and never overwrites anything that was there before: the directory is the caller's,
+// new, empty and closed to others, and on an error the caller throws it away.
+package unpack
+
+import (
+	"archive/tar"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+
+	"golang.org/x/sys/unix"
+)
+
+// Overlay says which attributes mark a directory that hides what lies below it.
+type Overlay string
+
+// A mount inside a user namespace reads user.overlay.*, one by the machine's root trusted.overlay.*.
+const (
+	User    Overlay = "user.overlay."
+	Trusted Overlay = "trusted.overlay."
+)
+
+// Policy says what becomes of something that an ordinary user may not make.
+type Policy int
+
+// Drop leaves it out, Refuse ends the unpacking, Keep makes it.
+const (
+	Drop Policy = iota
+	Refuse
+	Keep
+)
+
+// Owner is the one id that owns all files where a sandbox has only one.
+type Owner struct{ UID, GID int }
+
+// Options of an unpacking. The zero value suits an ordinary user, except for Owner.
+type Options struct {
+	Overlay Overlay // User if empty
+	Owner   *Owner  // nil: as the archive says
+	Devices Policy
+	Setuid  Policy // of set-id bits of files, and of their capabilities
+	Limits  Limits
+	// HashBlob asks for Result.Blob too, at the price of a second hash; Result.Tar alone proves the content.
+	HashBlob bool
+	// Progress, if not nil, is told how many bytes of the compressed stream were read so far.
+	Progress func(done int64)
+}
+
+// Limits bound what an archive may cost. A zero means the default.
+type Limits struct {
+	Bytes   int64 // of the uncompressed stream, and of the sum of all sizes
+	Entries int
+	Depth   int
+}
+
+// DefaultLimits are far above any honest layer.
+var DefaultLimits = Limits{Bytes: 64 << 30, Entries: 2_000_000, Depth: 255}
+
+// Result tells what was in the stream.
+type Result struct {
+	Blob, Tar string // hexadecimal SHA-256 of the stream as it came (if asked for), and of the tar in it
+	Bytes     int64  // the sum of all sizes
+	Entries   int
+	// HidesAll is set when nothing of the layers below shows through, which overlayfs cannot be told on a root.
+	HidesAll bool
+}
+
+// Refusal is the error of an archive that asks for something that it may not.
+type Refusal struct{ Entry, Why string }
+
+func (r *Refusal) Error() string {
+	if r.Entry == "" {
+		return "refused the archive: " + r.Why
+	}
+	return fmt.Sprintf("refused %.200q: %s", r.Entry, r.Why)
+}
+
+// Unpack reads a layer from r (a tar, plain or compressed by gzip or zstd) into the empty directory dir, and
+// closes r.
+func Unpack(ctx context.Context, dir string, r io.ReadCloser, o Options) (Result, error) {
+	o = o.withDefaults()
+	s, err := newStream(ctx, r, o)
+	if err != nil {
+		return Result{}, err
+	}
+	defer s.close()
+	root, err := openRoot(dir)
+	if err != nil {
+		return Result{}, err
+	}
+	defer root.close()
+	u := unpacker{Options: o, root: root, dirs: map[string]meta{}, buf: make([]byte, chunk)}
+	u.uid, u.gid = unix.Geteuid(), unix.Getegid()
+	root.implicit = u.implicitDir
+	if err := u.entries(tar.NewReader(s)); err != nil {
+		return Result{}, err
+	}
+	if err := u.finishDirs(); err != nil {
+		return Result{}, err
+	}
+	// What follows the end of the archive is nobody's file, but part of the digests.
+	if _, err := io.Copy(io.Discard, s); err != nil {
+		return Result{}, err
+	}
+	u.result.Blob, u.result.Tar = s.sums()
+	return u.result, nil
+}
+
+func (o Options) withDefaults() Options {
+	if o.Overlay == "" {
+		o.Overlay = User
+	}
+	if o.Limits.Bytes == 0 {
+		o.Limits.Bytes = DefaultLimits.Bytes
+	}
+	if o.Limits.Entries == 0 {
+		o.Limits.Entries = DefaultLimits.Entries
+	}
+	if o.Limits.Depth == 0 {
+		o.Limits.Depth = DefaultLimits.Depth
+	}
+	return o
+}
+
+type unpacker struct {
+	Options
+	root     *root
+	uid, gid int             // what a new file has by itself
+	dirs     map[string]meta // by name; finishDirs applies them
+	buf      []byte
+	result   Result
+}
+
+func (u *unpacker) entries(tr *tar.Reader) error {
+	for {
+		hdr, err := tr.Next()
+		if errors.Is(err, io.EOF) {
+			return nil
+		}
+		if err != nil {
+			return brokenTar(err)
+		}
+		if hdr.Typeflag == tar.TypeXGlobalHeader {
+			continue
+		}
+		if err := u.count(hdr); err != nil {
+			return err
+		}
+		if err := u.entry(hdr, tr); err != nil {
+			var refused *Refusal
+			if errors.As(err, &refused) {
+				return err
+			}
+			return fmt.Errorf("cannot unpack %.200q: %w", hdr.Name, err)
+		}
+	}
+}
+
+// count holds the archive to its limits before anything of the entry is made.
+func (u *unpacker) count(hdr *tar.Header) error {
+	u.result.Entries++
+	if u.result.Entries > u.Limits.Entries {
+		return &Refusal{hdr.Name, fmt.Sprintf("the archive has more than %d entries", u.Limits.Entries)}
+	}
+	if hdr.Size > u.Limits.Bytes-u.result.Bytes {
+		return &Refusal{hdr.Name, fmt.Sprintf("the archive holds more than %d bytes", u.Limits.Bytes)}
+	}
+	if isFile(hdr.Typeflag) {
+		u.result.Bytes += hdr.Size
+	}
+	return nil
+}
+
+func isFile(typeflag byte) bool {
+	return typeflag == tar.TypeReg || typeflag == tar.TypeGNUSparse
+}
+
+// brokenTar says what is wrong with the archive; errors of the stream below speak for themselves.
+func brokenTar(err error) error {
+	if errors.Is(err, tar.ErrHeader) || errors.Is(err, tar.ErrFieldTooLong) {
+		return &Refusal{"", "it is not a tar archive, or a damaged one (" + err.Error() + ")"}
+	}
+	if errors.Is(err, io.ErrUnexpectedEOF) {
+		return fmt.Errorf("the archive ends too early: %w", err)
+	}
+	return err
+}
