@@ -32,7 +32,8 @@ func startRole(t testing.TB, role string, settings map[string]string) *process {
 func prepareRole(t testing.TB, role string, settings map[string]string) *process {
 	t.Helper()
 	p := &process{Cmd: exec.Command(self(t)), waited: make(chan struct{})}
-	p.Env = append(os.Environ(), roleVariable+"="+role)
+	// The race detector would hold every process for a second at its end.
+	p.Env = append(os.Environ(), roleVariable+"="+role, "GORACE=atexit_sleep_ms=0")
 	for k, v := range settings {
 		p.Env = append(p.Env, "HERMES_FAULTS_SET_"+k+"="+v)
 	}
