@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"os"
 	"strconv"
+	"sync"
 
 	"golang.org/x/sys/unix"
 
@@ -21,6 +22,9 @@ import (
 // another command's: for that one of the two would have to grow.
 type marks struct {
 	middle uint64 // the mark of command n is middle+n and middle-n
+	// stillness is held by whoever holds all processes still: another would take
+	// them for stopped by themselves, and leave them so.
+	stillness sync.Mutex
 }
 
 const (

@@ -67,6 +67,8 @@ func (t *markTree) lookAtStillness(f func(pid int)) (missed int) {
 	if os.Getpid() != 1 {
 		return t.look(f) // not everybody whom we may signal is in the sandbox
 	}
+	t.marks.stillness.Lock()
+	defer t.marks.stillness.Unlock()
 	before := make(map[int]bool)
 	for _, p := range processes() {
 		before[p.pid] = p.stopped
