@@ -8,6 +8,8 @@ if ! sh scripts/has-cc.sh; then
 	echo "no C compiler with headers: tests run without the race detector"
 	race='' cgo=0
 fi
+# An ordinary user's tests count all guests of that user, so no two packages may run at once.
+[ "$(id -u)" = 0 ] || set -- -p 1 "$@"
 # cgo is for the race detector alone: programs that a test builds are static as everywhere else.
 # shellcheck disable=SC2086 # empty when there is no compiler
 exec bin/tools/summary -- env CGO_ENABLED=$cgo "$go" test -json -count=1 -timeout 20m $race -exec "env CGO_ENABLED=0" "$@"
