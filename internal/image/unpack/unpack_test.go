@@ -162,7 +162,9 @@ func TestAnOrdinaryUserUnpacksClosedDirectories(t *testing.T) {
 		{name: "none/", mode: 0o001}, {name: "none/sub/f", content: "x", uid: 77}, {name: "none/", mode: 0o002}, {name: ".wh.gone"}, {name: "p", typ: tar.TypeFifo}}
 	if os.Getuid() != 0 {
 		dir := unpacked(t, Options{}, items...)
-		os.Chmod(dir+"/none", 0o700) // so that it can be removed
+		for _, closed := range []string{"/none", "/closed"} {
+			os.Chmod(dir+closed, 0o700) // so that it can be removed
+		}
 		return
 	}
 	if os.Getenv("HERMES_TEST_UNPACK") != "" {
