@@ -25,15 +25,15 @@ type cgroups struct {
 // take returns an empty cgroup.
 func (g *cgroups) take() (*cgroupTree, error) {
 	g.mu.Lock()
-	t := g.spare
-	g.spare = nil
-	g.made++
-	name := "c" + strconv.FormatUint(g.made, 10)
-	g.mu.Unlock()
-	if t != nil {
+	if t := g.spare; t != nil {
+		g.spare = nil
+		g.mu.Unlock()
 		return t, nil
 	}
-	return g.make(name)
+	g.made++
+	number := g.made
+	g.mu.Unlock()
+	return g.make("c" + strconv.FormatUint(number, 10)) // many may at once
 }
 
 func (g *cgroups) make(name string) (*cgroupTree, error) {

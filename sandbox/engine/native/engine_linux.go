@@ -247,13 +247,11 @@ func (e *Engine) Sweep(ctx context.Context, home string) (int, error) {
 			continue
 		}
 		id, err := e.ownerOf(entry.Name())
-		sweep := func() (bool, error) { return e.sweepOne(ctx, id) }
-		if entry.IsDir() && errors.Is(err, fs.ErrNotExist) {
-			sweep = func() (bool, error) { return e.sweepNameless(ctx, entry.Name()) }
-		} else if err != nil || id.Home != home {
+		nameless := entry.IsDir() && errors.Is(err, fs.ErrNotExist)
+		if !nameless && (err != nil || id.Home != home) {
 			continue
 		}
-		done, err := sweep()
+		done, err := e.sweepOne(ctx, entry.Name())
 		if err != nil {
 			return removed, err
 		}
@@ -264,9 +262,7 @@ func (e *Engine) Sweep(ctx context.Context, home string) (int, error) {
 	return removed, nil
 }
 
-// sweepNameless removes a run directory whose creator died before it had written
-// down whose it is, and so before it had made anything else.
-func (e *Engine) sweepNameless(ctx context.Context, key string) (bool, error) {
+func (e *Engine) sweepOne(ctx context.Context, key string) (bool, error) {
 	ctx, cancel := context.WithTimeout(ctx, 100*time.Millisecond)
 	defer cancel()
 	lock, err := rundir.Acquire(ctx, filepath.Join(e.run, key+".lock"))
@@ -274,20 +270,15 @@ func (e *Engine) sweepNameless(ctx context.Context, key string) (bool, error) {
 		return false, nil // somebody is at it
 	}
 	defer lock.Release(true)
-	if _, err := e.ownerOf(key); !errors.Is(err, fs.ErrNotExist) {
+	id, err := e.ownerOf(key)
+	if errors.Is(err, fs.ErrNotExist) {
+		// Its creator died before it had written down whose it is, and so before
+		// it had made anything else.
+		return true, os.RemoveAll(filepath.Join(e.run, key))
+	}
+	if err != nil {
 		return false, nil
 	}
-	return true, os.RemoveAll(filepath.Join(e.run, key))
-}
-
-func (e *Engine) sweepOne(ctx context.Context, id sandbox.Identity) (bool, error) {
-	ctx, cancel := context.WithTimeout(ctx, 100*time.Millisecond)
-	defer cancel()
-	lock, err := rundir.Acquire(ctx, filepath.Join(e.run, id.Key()+".lock"))
-	if err != nil {
-		return false, nil // somebody is at it
-	}
-	defer lock.Release(true)
 	st, dead := e.dead(id)
 	if !dead {
 		return false, nil

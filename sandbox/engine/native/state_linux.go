@@ -126,12 +126,18 @@ func (s *state) open() (int, error) {
 // heldElsewhere says whether a guest lives that has the sandbox's directory, where
 // its process id means nothing here. When it cannot be told, one may.
 func heldElsewhere(dir string) bool {
-	spool, err := os.Open(filepath.Join(dir, spoolName))
+	locked, err := held(filepath.Join(dir, spoolName))
+	return locked || err != nil && !errors.Is(err, fs.ErrNotExist)
+}
+
+// held says whether somebody holds the lock on a file or directory.
+func held(path string) (bool, error) {
+	f, err := os.Open(path)
 	if err != nil {
-		return !errors.Is(err, fs.ErrNotExist)
+		return false, err
 	}
-	defer spool.Close() // and with it the lock
-	return unix.Flock(int(spool.Fd()), unix.LOCK_SH|unix.LOCK_NB) != nil
+	defer f.Close() // and with it our own hold
+	return unix.Flock(int(f.Fd()), unix.LOCK_SH|unix.LOCK_NB) != nil, nil
 }
 
 func (s *state) alive() bool {

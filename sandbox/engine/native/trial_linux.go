@@ -88,7 +88,10 @@ func Leftovers(o Options, home string) (int, error) {
 	home = sandbox.Identity{Home: home}.Normal().Home
 	n := 0
 	for _, entry := range entries {
-		if !entry.IsDir() || held(filepath.Join(run, entry.Name()+".lock")) {
+		if !entry.IsDir() {
+			continue
+		}
+		if atWork, _ := held(filepath.Join(run, entry.Name()+".lock")); atWork {
 			continue
 		}
 		id, err := e.ownerOf(entry.Name())
@@ -101,14 +104,4 @@ func Leftovers(o Options, home string) (int, error) {
 		}
 	}
 	return n, nil
-}
-
-// held says whether somebody holds a lock, who is then at work on its sandbox.
-func held(lock string) bool {
-	f, err := os.Open(lock)
-	if err != nil {
-		return false
-	}
-	defer f.Close() // and with it our own hold
-	return unix.Flock(int(f.Fd()), unix.LOCK_SH|unix.LOCK_NB) != nil
 }
