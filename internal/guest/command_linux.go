@@ -156,6 +156,7 @@ func (c *command) supervise(s *Server, exited <-chan syscall.WaitStatus, alarm *
 		case status = <-exited:
 		case <-time.After(time.Second): // it is among the survivors
 		}
+		s.reaper.reapAll() // until then its dead count to the limit of processes
 	}
 	c.release()
 	c.drain()
