@@ -15,6 +15,7 @@ import (
 
 	"hermes.example/hermes/internal/subid"
 	"hermes.example/hermes/sandbox"
+	"hermes.example/hermes/sandbox/engine/internal/host"
 )
 
 // How a sandbox's ids relate to the host's.
@@ -107,7 +108,7 @@ func rangeAt(base int) idMap {
 
 // rangeOfFiles reads the range of a sandbox off the owner of its files.
 func rangeOfFiles(dir string) (base int, ok bool) {
-	info, err := os.Lstat(filepath.Join(dir, spoolName))
+	info, err := os.Lstat(filepath.Join(dir, host.SpoolName))
 	if err != nil {
 		return 0, false
 	}

@@ -7,6 +7,7 @@ import (
 	"hermes.example/hermes/internal/cgroup"
 	"hermes.example/hermes/internal/guest/jail"
 	"hermes.example/hermes/sandbox"
+	"hermes.example/hermes/sandbox/engine/internal/host"
 )
 
 // posture puts together what the guest read back and what the kernel granted.
@@ -71,7 +72,7 @@ func (c *creation) posture(r jail.Report) sandbox.Posture {
 
 // lifetime says what may end the guest besides us.
 func (c *creation) lifetime() string {
-	cg := readLine("/proc/self/cgroup")
+	cg := host.ReadLine("/proc/self/cgroup")
 	if !c.verdict.Kill.Enforced() && strings.Contains(cg, "/session-") {
 		return "a login session that ends may end the sandbox too, unless lingering is enabled"
 	}

@@ -59,7 +59,7 @@ func (c *creation) describeRoot() jail.Config {
 		Env:       c.environment(),
 		Cwd:       c.spec.Cwd,
 		Ephemeral: c.spec.Ephemeral,
-		Build:     c.engine.build,
+		Build:     c.engine.Build(),
 		Folders:   []string{"/etc", "/var", "/opt", "/mnt", "/srv", "/home"},
 		Files:     etcFiles(c.id, uid, gid, c.spec.Network),
 		Scratch: []jail.Scratch{
