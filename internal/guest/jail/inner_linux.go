@@ -1,6 +1,7 @@
 package jail
 
 import (
+	"errors"
 	"fmt"
 	"net"
 	"os"
@@ -12,6 +13,7 @@ import (
 
 	"hermes.example/hermes/internal/guest"
 	"hermes.example/hermes/internal/guest/spawn"
+	"hermes.example/hermes/internal/rmtree"
 	"hermes.example/hermes/internal/seccomp"
 	"hermes.example/hermes/internal/wire"
 )
@@ -19,7 +21,7 @@ import (
 // setupFD is the guest's end of the setup conversation.
 const setupFD = 3
 
-// Run is the whole life of a native sandbox's PID 1. It returns when the sandbox
+// Run is the whole life of a sandbox's guest. It returns when the sandbox
 // has ended, or could not be made.
 func Run() error {
 	setup := os.NewFile(setupFD, "setup")
@@ -27,6 +29,10 @@ func Run() error {
 	config, files, err := receiveConfig(setup)
 	if err != nil {
 		return err
+	}
+	enter := enter
+	if config.Beside != nil {
+		enter = settle
 	}
 	server, report, err := enter(config, files)
 	w := wire.NewWriter(setup)
@@ -46,7 +52,11 @@ func Run() error {
 	}
 	files[ListenerFD].Close()
 	setup.Close()
-	return server.Serve(listener)
+	err = server.Serve(listener)
+	if b := config.Beside; b != nil && b.Scratch != "" {
+		err = errors.Join(err, rmtree.Remove(b.Scratch))
+	}
+	return err
 }
 
 // closeOtherDescriptors closes what a careless creator let us inherit.
