@@ -49,10 +49,7 @@ func (s *Server) retireOnTerm() {
 
 // admits says whether whoever connected may speak to the guest. The door is a file
 // that commands of the same user can reach, but none of them may come in.
-func (s *Server) admits(conn net.Conn) bool {
-	if !s.config.Beside {
-		return true
-	}
+func admits(conn net.Conn) bool {
 	line, ok := conn.(*net.UnixConn)
 	if !ok {
 		return false
@@ -61,8 +58,13 @@ func (s *Server) admits(conn net.Conn) bool {
 	return err == nil || errors.Is(err, mark.ErrAbove) // who made us is above us
 }
 
-// endAll ends every process that commands have left.
+// endAll ends every process of the sandbox. Callers are cut off first, so that they
+// do not take the end of their commands for the commands' own.
 func (s *Server) endAll() {
+	s.lines.Range(func(line, _ any) bool {
+		line.(net.Conn).Close()
+		return true
+	})
 	killUntilQuiet(descendants, descendants, func() []int {
 		var alive []int
 		descendants(func(pid int) { alive = append(alive, pid) })

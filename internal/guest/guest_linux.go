@@ -76,6 +76,7 @@ type Server struct {
 	sequence    uint64
 
 	ended chan struct{}
+	lines sync.Map // the connections, where we must end them ourselves
 }
 
 // trimAfter is how long the guest is idle before it gives memory back.
@@ -173,8 +174,12 @@ func (s *Server) hello() wire.Hello {
 
 func (s *Server) serveConn(conn net.Conn) {
 	defer conn.Close()
-	if !s.admits(conn) {
-		return
+	if s.config.Beside {
+		if !admits(conn) {
+			return
+		}
+		s.lines.Store(conn, nil)
+		defer s.lines.Delete(conn)
 	}
 	theirs, r, err := wire.Greet(conn)
 	if err != nil {

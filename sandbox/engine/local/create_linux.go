@@ -11,6 +11,7 @@ import (
 
 	"hermes.example/hermes/internal/guest/jail"
 	"hermes.example/hermes/internal/guest/spawn"
+	"hermes.example/hermes/internal/rmtree"
 	"hermes.example/hermes/sandbox"
 	"hermes.example/hermes/sandbox/engine/internal/host"
 )
@@ -117,7 +118,7 @@ func (c *creation) makeDirs(context.Context) error {
 	}
 	if c.spec.Ephemeral {
 		// One whose guest was killed may have left its own.
-		if err := os.RemoveAll(filepath.Join(c.dir, scratchName)); err != nil {
+		if err := rmtree.Remove(filepath.Join(c.dir, scratchName)); err != nil {
 			return err
 		}
 		if err := makeDir(filepath.Join(c.dir, scratchName)); err != nil {
@@ -132,7 +133,11 @@ func (c *creation) makeDirs(context.Context) error {
 			return err
 		}
 	}
-	return c.user.reach(c.dir, filepath.Dir(c.home()))
+	ours := []string{c.ownDir(), c.dir, filepath.Dir(c.dir)}
+	if root := filepath.Dir(filepath.Dir(c.dir)); root == filepath.Join(c.id.Home, "sandboxes") {
+		ours = append(ours, root)
+	}
+	return c.user.reach(c.home(), ours...)
 }
 
 func makeDir(path string) error {

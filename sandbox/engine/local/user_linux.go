@@ -54,18 +54,22 @@ func (u commandUser) give(dir string) error {
 	return nil
 }
 
-// reach opens the way to the user's directories, as far as it leads through ours,
-// and says where it is closed.
-func (u commandUser) reach(ours ...string) error {
+// reach opens the way to the user's directory, as far as it leads through ours, and
+// says where it is closed. What is in ours stays closed.
+func (u commandUser) reach(dir string, ours ...string) error {
 	if !u.another {
 		return nil
 	}
 	for _, dir := range ours {
-		if err := os.Chmod(dir, 0o711); err != nil {
+		info, err := os.Stat(dir)
+		if err == nil {
+			err = os.Chmod(dir, info.Mode()|0o001)
+		}
+		if err != nil {
 			return err
 		}
 	}
-	for dir := ours[0]; dir != filepath.Dir(dir); dir = filepath.Dir(dir) {
+	for dir = filepath.Dir(dir); dir != filepath.Dir(dir); dir = filepath.Dir(dir) {
 		info, err := os.Stat(dir)
 		if err != nil {
 			return err
