@@ -96,7 +96,14 @@ func capabilitiesAreReal(t *testing.T, s *suite) {
 				names = append(names, name)
 			}
 		}
-		if got := strings.Join(names, " "); got != b.facts()[sandbox.FactCapabilities].Value {
+		got := strings.Join(names, " ")
+		if got == "" {
+			got = "none"
+		}
+		if set == "CapBnd" && os.Getuid() != 0 && !s.isolated() {
+			continue // only root can drop it; without new privileges nothing comes of it
+		}
+		if got != b.facts()[sandbox.FactCapabilities].Value {
 			t.Errorf("%s is %q, the posture says %q", set, got, b.facts()[sandbox.FactCapabilities].Value)
 		}
 	}
