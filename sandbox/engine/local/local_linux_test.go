@@ -10,7 +10,12 @@ import (
 	"hermes.example/hermes/sandbox/enginetest"
 )
 
-func TestMain(m *testing.M) { enginetest.Main(m, newEngine) }
+func TestMain(m *testing.M) {
+	if os.Getenv(attackVariable) != "" {
+		os.Exit(attacker(os.Args[1:]))
+	}
+	enginetest.Main(m, newEngine)
+}
 
 func newEngine() (sandbox.Engine, error) { return local.New(local.Options{}) }
 
