@@ -21,6 +21,9 @@ import (
 type Config struct {
 	// Home is the data directory (HERMES_HOME, else .hermes in the caller's home).
 	Home string
+	// Engine is what makes sandboxes (TERMINAL_ENV). Whether there is one of that
+	// name is for who makes engines to say.
+	Engine string
 	// SandboxRoot is where sandboxes keep their files (TERMINAL_SANDBOX_DIR,
 	// else "sandboxes" in Home).
 	SandboxRoot string
@@ -32,6 +35,10 @@ type Config struct {
 	// OrphanReaper allows the reaping (TERMINAL_DOCKER_ORPHAN_REAPER).
 	OrphanReaper bool
 }
+
+// DefaultEngine is used where none is named. It is never another one because this one
+// cannot work here: that is an error.
+const DefaultEngine = "native"
 
 // The defaults of what is a number or a switch.
 const (
@@ -46,9 +53,9 @@ type Lookup func(name string) (value string, found bool)
 // Load reads the configuration. The error names the first variable that has a
 // value of the wrong kind.
 func Load(lookup Lookup) (Config, error) {
-	c := Config{Timeout: DefaultTimeout, Lifetime: DefaultLifetime, OrphanReaper: DefaultOrphanReaper}
+	c := Config{Engine: DefaultEngine, Timeout: DefaultTimeout, Lifetime: DefaultLifetime, OrphanReaper: DefaultOrphanReaper}
 	for _, read := range []func(Lookup) error{
-		c.readHome, c.readSandboxRoot,
+		c.readHome, c.readSandboxRoot, c.readEngine,
 		seconds("TERMINAL_TIMEOUT", &c.Timeout),
 		seconds("TERMINAL_LIFETIME_SECONDS", &c.Lifetime),
 		boolean("TERMINAL_DOCKER_ORPHAN_REAPER", &c.OrphanReaper),
@@ -76,6 +83,13 @@ func (c *Config) readSandboxRoot(lookup Lookup) (err error) {
 	}
 	c.SandboxRoot, err = absolute(lookup, "TERMINAL_SANDBOX_DIR", c.SandboxRoot)
 	return err
+}
+
+func (c *Config) readEngine(lookup Lookup) error {
+	if name := get(lookup, "TERMINAL_ENV"); name != "" {
+		c.Engine = strings.ToLower(name)
+	}
+	return nil
 }
 
 // get treats an empty value as absent: compose files hand empty ones down.

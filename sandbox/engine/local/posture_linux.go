@@ -45,7 +45,7 @@ func (c *creation) posture(r jail.Report) sandbox.Posture {
 	}
 	c.addLimits(add)
 	add(sandbox.FactNetwork, string(sandbox.NetworkHost), false, "this machine's whole network is reachable")
-	add(sandbox.FactRoot, "this machine's", false, "commands can write wherever their user can")
+	add(sandbox.FactRoot, "this machine's; home and workspace in "+c.ownDir(), false, "commands can write wherever their user can")
 	add(sandbox.FactTreeKill, "by mark and descent", true, "")
 	add(sandbox.FactLifetime, "until removed, reaped or the machine or container ends", true, lifetime())
 	return p
