@@ -28,12 +28,18 @@ func newMarks() *marks {
 	if unix.Getrlimit(mark.Up, &up) != nil || unix.Getrlimit(mark.Down, &down) != nil {
 		return nil
 	}
-	const least, most = 1 << 32, 1 << 61
-	top := min(up.Max, down.Max, most)
-	if top < least {
+	return marksBelow(min(up.Max, down.Max))
+}
+
+// marksBelow leaves the numbers of commands the low half of a word, so that all
+// commands have one rank.
+func marksBelow(limit uint64) *marks {
+	const numbers, most = 1 << 32, 1 << 61
+	middle := min(limit, most) / 2 / numbers * numbers
+	if middle == 0 {
 		return nil
 	}
-	return &marks{middle: top / 2}
+	return &marks{middle: middle}
 }
 
 // limits are what gives a process the mark of command n.

@@ -27,6 +27,10 @@ const (
 // Mark is what was found on a process.
 type Mark struct{ Up, Down uint64 }
 
+// Rank orders processes by who can have started whom: all commands of a guest have
+// one rank, which is below the guest's own. Numbers of commands take the low bits.
+func (k Mark) Rank() uint64 { return k.Up >> 32 }
+
 // Of reads a process's mark; false means that the process is gone.
 func Of(pid int) (Mark, bool) {
 	var up, down unix.Rlimit

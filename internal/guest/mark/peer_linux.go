@@ -15,8 +15,8 @@ var ErrCommand = errors.New("it is a command of a sandbox")
 var ErrAbove = errors.New("this process is itself a command of a sandbox")
 
 // Compare looks at the process at the other end of a connection, which is the one
-// that connected, or that listened. A process with a lower limit than ours was marked
-// by a guest beside us or below us: it is a command. So a command can neither call a
+// that connected, or that listened. A process of a lower rank than ours was marked by
+// a guest beside us or below us: it is a command. So a command can neither call a
 // guest nor pass itself off as one, whatever files it can read and write.
 //
 // Compare never takes a process that it could not look at for a good one.
@@ -33,9 +33,9 @@ func Compare(conn *net.UnixConn) error {
 	}
 	ours, _ := Of(0)
 	switch {
-	case theirs.Up < ours.Up:
+	case theirs.Rank() < ours.Rank():
 		return ErrCommand
-	case theirs.Up > ours.Up:
+	case theirs.Rank() > ours.Rank():
 		return ErrAbove
 	}
 	return nil

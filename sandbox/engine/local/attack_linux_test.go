@@ -48,6 +48,8 @@ func attack(args []string) error {
 		return unix.Prlimit(pid(), unix.RLIMIT_CPU, &unix.Rlimit{Cur: 1, Max: 1}, nil)
 	case "status": // as hermes would ask
 		return status(args[1], args[2])
+	case "use": // as hermes would
+		return use(args[1], args[2])
 	case "rise":
 		return unix.Setrlimit(unix.RLIMIT_LOCKS, &unix.Rlimit{Cur: unix.RLIM_INFINITY, Max: unix.RLIM_INFINITY})
 	}
@@ -149,6 +151,21 @@ func status(home, task string) error {
 	m := sandbox.NewManager(engine, sandbox.Options{NoSweep: true})
 	defer m.Close()
 	_, err = m.StatusOf(context.Background(), sandbox.Identity{Home: home, Task: task})
+	return err
+}
+
+func use(home, task string) error {
+	engine, err := newEngine()
+	if err != nil {
+		return err
+	}
+	m := sandbox.NewManager(engine, sandbox.Options{NoSweep: true})
+	defer m.Close()
+	box, err := m.Ensure(context.Background(), sandbox.Identity{Home: home, Task: task}, sandbox.Spec{})
+	if err != nil {
+		return err
+	}
+	_, err = box.Exec(context.Background(), sandbox.Command{Line: "echo $PPID", Stdout: os.Stdout})
 	return err
 }
 

@@ -135,6 +135,7 @@ func TestLocalAttacks(t *testing.T) {
 	t.Run("what a killed guest leaves is ended before the next", killedGuest)
 	t.Run("what hides ends with its command and its sandbox", hiddenProcesses)
 	t.Run("a hermes inside drives nothing outside", hermesInside)
+	t.Run("a limit of processes is set only if it is asked for", processLimit)
 	t.Run("nothing of the caller's environment is inside", environmentInside)
 }
 
@@ -316,6 +317,45 @@ func hermesInside(t *testing.T) {
 	}
 	if got := a.outside("status", a.home, "own"); got != "done" {
 		t.Errorf("not shown: outside it is told %q", got)
+	}
+	// It has sandboxes of its own, from one command to the next.
+	first := a.attacks(box, "use", a.home, "inner")
+	if second := a.attacks(box, "use", a.home, "inner"); first != second || !strings.HasSuffix(first, "\ndone") {
+		t.Errorf("the first command is told %q, the second %q", first, second)
+	}
+	if got := a.outside("use", a.home, "inner"); !strings.Contains(got, "answers in place of its guest") {
+		t.Errorf("outside a command's guest is taken for ours: %q", got)
+	}
+}
+
+// A limit of processes is set only where it was asked for, since it counts all that the
+// user runs.
+func processLimit(t *testing.T) {
+	a := newArena(t)
+	if got := a.says(a.box("default"), "ulimit -Hu"); got == "1024" {
+		t.Error("the default limit of a sandbox is set for all processes of the user")
+	}
+	box, err := a.manager.Ensure(t.Context(), a.id("asked"), sandbox.Spec{Limits: sandbox.Limits{Pids: 7777}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := a.says(box, "ulimit -Hu"); got != "7777" {
+		t.Errorf("the limit is %s", got)
+	}
+}
+
+// What a spec asks for in vain is refused, by what would do it.
+func TestLocalRefusals(t *testing.T) {
+	a := newArena(t)
+	for want, spec := range map[string]sandbox.Spec{
+		"has no image":           {Image: "some/image", Network: sandbox.NetworkHost},
+		"has no mounts":          {Mounts: []sandbox.Mount{{Source: "/usr", Target: "/mnt"}}, Network: sandbox.NetworkHost},
+		"this machine's network": {Network: sandbox.NetworkNone},
+	} {
+		_, err := a.engine.Create(t.Context(), a.id("refused"), spec)
+		if err == nil || !strings.Contains(err.Error(), want) || !strings.Contains(err.Error(), "native engine") {
+			t.Errorf("the error is %v, not about %q", err, want)
+		}
 	}
 }
 

@@ -56,7 +56,7 @@ func findLeft(entry []byte) (pidfds []int) {
 		if err != nil || pid == os.Getpid() {
 			continue
 		}
-		if k, ok := mark.Of(pid); ok && k.Up < ours.Up {
+		if k, ok := mark.Of(pid); ok && k.Rank() < ours.Rank() {
 			candidates[pid] = look(pid, entry)
 		}
 	}

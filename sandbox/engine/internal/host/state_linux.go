@@ -105,7 +105,8 @@ func (s *State) open() (*Guest, error) {
 	// The time alone does not tell: it counts in hundredths of a second.
 	started, err := startTime(s.PID)
 	namespace, namespaceErr := namespaceOf(s.PID)
-	inIts := namespace == s.Namespace || namespaceErr != nil && guest.exited()
+	inIts := namespace == s.Namespace || namespaceErr != nil && guest.exited() ||
+		s.Namespace == 0 || errors.Is(namespaceErr, fs.ErrPermission)
 	if err != nil || started != s.Started || !inIts {
 		guest.close()
 		return nil, nil
