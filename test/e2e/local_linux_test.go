@@ -145,3 +145,30 @@ func TestLocalEngineWhenHermesIsPID1(t *testing.T) {
 		}
 	})
 }
+
+// One task can have a sandbox of each engine, and neither is in the other's way.
+func TestEnginesDoNotShareSandboxes(t *testing.T) {
+	asEveryone(t, func(t *testing.T, w *world) {
+		in := func(engine, line string) string {
+			return strings.TrimSpace(w.must("sandbox", "exec", "--engine", engine, "--task", "same", "-c", line))
+		}
+		guest := map[string]string{"native": "cat /proc/sys/kernel/random/uuid >/tmp/me; cat /tmp/me", "local": "echo $PPID"}
+		again := map[string]string{"native": "cat /tmp/me", "local": "echo $PPID"}
+		was := make(map[string]string)
+		for engine := range guest {
+			was[engine] = in(engine, guest[engine]+"; echo "+engine+" >file")
+		}
+		for engine, other := range map[string]string{"native": "local", "local": "native"} {
+			if got := in(engine, "cat file"); got != engine {
+				t.Errorf("the file of %s says %q", engine, got)
+			}
+			w.must("sandbox", "prune", "--engine", engine, "--yes")
+			w.must("sandbox", "rm", "--engine", engine, "--files", "same")
+			if got := in(other, again[other]+"; cat file"); got != was[other]+"\n"+other {
+				t.Errorf("after %s was removed, %s says %q, not %q", engine, other, got, was[other])
+			}
+			was[engine] = in(engine, guest[engine]+"; echo "+engine+" >file")
+		}
+		w.must("sandbox", "prune", "--engine", "local", "--all", "--yes")
+	})
+}
