@@ -67,6 +67,7 @@ func newRoot(a *app) *cobra.Command {
 			"hermes sandbox exec --task build -- ls -la   # a sandbox that stays\n"+
 			"hermes sandbox shell --task build            # a terminal in it")
 	root.AddCommand(newRun(a), newSandbox(a), newDoctor(a), newVersion(a), newBench(a), newCompletion(a))
+	addImages(a, root)
 	root.SilenceErrors, root.SilenceUsage = true, true
 	root.CompletionOptions.DisableDefaultCmd = true
 	root.SetHelpCommand(newHelp())
