@@ -147,7 +147,7 @@ func newImageRm(a *app) *cobra.Command {
 		DisableFlagsInUseLine: true,
 		Short:                 "Remove images",
 		Long:                  "Removes the names of images, and the layers that nothing else needs. Sandboxes keep what they are made of.",
-		Example:               "hermes image rm docker.io/library/debian:12",
+		Example:               "hermes image rm docker.io/library/debian:12\nhermes image rm archive:./debian.tar docker.io/library/busybox",
 		ValidArgsFunction:     a.completeImages,
 		RunE:                  func(cmd *cobra.Command, args []string) error { return runImageRm(cmd.Context(), a, args) },
 	}
@@ -183,7 +183,7 @@ func newImagePrune(a *app) *cobra.Command {
 		Use:                   "prune [FLAG…]",
 		DisableFlagsInUseLine: true,
 		Short:                 "Remove layers that no image and no sandbox needs",
-		Example:               "hermes image prune",
+		Example:               "hermes image prune\nhermes image prune --json",
 		Args:                  noArguments,
 		RunE:                  func(cmd *cobra.Command, _ []string) error { return runImagePrune(cmd.Context(), a, &o) },
 	}
