@@ -17,6 +17,8 @@ type Forker interface {
 	// Fork makes sandboxes with the files of id and no processes. None of them
 	// runs, nor does id.
 	Fork(ctx context.Context, id Identity, copies []Identity) error
+	// Original is whose fork a sandbox is; ErrNotFound means that it is none.
+	Original(ctx context.Context, id Identity) (Identity, error)
 	// Changes lists what a sandbox has changed since it was forked or made.
 	Changes(ctx context.Context, id Identity) ([]Change, error)
 	// Remembered is the spec that a sandbox with files comes back with, without
@@ -124,21 +126,23 @@ func (m *Manager) park(ctx context.Context, id Identity) error {
 	if err != nil {
 		return err
 	}
-	conn, err := dial(ctx, m.engine, id, true)
-	if err != nil && !errors.Is(err, ErrGone) {
+	retired, st, err := m.retire(ctx, id, wire.Retire{Held: true})
+	if err != nil {
 		return err
 	}
-	if err == nil {
-		retired, st, err := conn.retire(wire.Retire{Held: true})
-		conn.close()
-		if err != nil {
-			return err
-		}
-		if !retired {
-			return &BusyError{id.Task, st.Commands, st.Processes}
-		}
+	if !retired {
+		return &BusyError{id.Task, st.Commands, st.Processes}
 	}
 	return m.engine.Remove(ctx, id, false)
+}
+
+// Original is whose fork a sandbox is, or ErrNotFound.
+func (m *Manager) Original(ctx context.Context, id Identity) (Identity, error) {
+	f, err := m.forker()
+	if err != nil {
+		return Identity{}, err
+	}
+	return f.Original(ctx, id.Normal())
 }
 
 // Changes lists what a sandbox has changed since it was forked, or else since it was

@@ -105,6 +105,9 @@ func (t *target) obtain(ctx context.Context, m *sandbox.Manager, c config.Config
 		// whose values nobody kept.
 		if info, _, err := m.Inspect(ctx, id); err == nil && len(info.Spec.Env) == 0 {
 			spec = &info.Spec
+		} else if kept, err := m.Remembered(ctx, id); err == nil {
+			kept.Env = nil
+			spec = &kept
 		}
 	}
 	return m.Ensure(ctx, id, *spec)

@@ -43,7 +43,7 @@ type creation struct {
 	ids    idMap
 	image  *image.Image // nil for the host's own programs
 	layers []string     // of the image, the topmost first
-	stack  []string     // frozen files that it stands on, the newest first
+	stack  stack        // frozen files that it stands on
 	// user is who commands run as, and imageUser whom the image names but who does
 	// not exist here.
 	user, imageUser string

@@ -14,6 +14,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"hermes.example/hermes/internal/atomicfile"
 	"hermes.example/hermes/internal/guest/jail"
 	"hermes.example/hermes/internal/rundir"
 	"hermes.example/hermes/sandbox"
@@ -42,10 +43,12 @@ func (e *Engine) Fork(ctx context.Context, id sandbox.Identity, copies []sandbox
 	if err != nil {
 		return err
 	}
-	stack, err := e.freeze(id.Home, dir, ids)
+	on, err := e.freeze(id.Home, dir, ids)
+	on.Original = &id
 	for i, c := range copies {
 		if err == nil {
-			err = e.standOn(ctx, dir, e.options.dir(c), c.Home, stack, ids, spec)
+			on.Fork = &c
+			err = e.standOn(ctx, dir, e.options.dir(c), on, ids, spec)
 		}
 		if err != nil {
 			for _, made := range copies[:i+1] {
@@ -55,6 +58,44 @@ func (e *Engine) Fork(ctx context.Context, id sandbox.Identity, copies []sandbox
 		}
 	}
 	return nil
+}
+
+// Original is whose fork a sandbox is.
+func (e *Engine) Original(_ context.Context, id sandbox.Identity) (sandbox.Identity, error) {
+	on, err := readStack(e.options.dir(id))
+	if err == nil && on.Original == nil {
+		err = fmt.Errorf("the sandbox %q is no fork: %w", id.Task, sandbox.ErrNotFound)
+	}
+	if err != nil {
+		return sandbox.Identity{}, err
+	}
+	return *on.Original, nil
+}
+
+// List returns all sandboxes of a home, with the forks that did not run yet.
+func (e *Engine) List(ctx context.Context, home string) ([]sandbox.Info, error) {
+	infos, err := e.Core.List(ctx, home)
+	if err != nil || !exists(e.frozenDir(home)) {
+		return infos, err
+	}
+	known := make(map[sandbox.Identity]bool)
+	for _, info := range infos {
+		known[info.Identity] = true
+	}
+	dirs, err := os.ReadDir(e.options.rootOf(home))
+	if err != nil {
+		return infos, err
+	}
+	for _, d := range dirs {
+		on, err := readStack(filepath.Join(e.options.rootOf(home), d.Name()))
+		if err != nil || on.Fork == nil || known[*on.Fork] || on.Fork.Home != home {
+			continue
+		}
+		if spec, err := e.Remembered(ctx, *on.Fork); err == nil {
+			infos = append(infos, sandbox.Info{Identity: *on.Fork, Engine: e.Name(), State: sandbox.Stopped, Spec: spec, SpecHash: spec.Hash()})
+		}
+	}
+	return infos, nil
 }
 
 // lockFrozen is held while somebody may come to stand on frozen files, or while it is
@@ -69,11 +110,11 @@ func (e *Engine) lockFrozen(ctx context.Context, home string) (*rundir.Lock, err
 
 // standOn makes the directory of a sandbox that has the files of another one. The ids
 // are the same, because the files are.
-func (e *Engine) standOn(ctx context.Context, from, dir, home string, stack []string, ids idMap, spec sandbox.Spec) error {
+func (e *Engine) standOn(ctx context.Context, from, dir string, on stack, ids idMap, spec sandbox.Spec) error {
 	if exists(dir) {
 		return fmt.Errorf("%s keeps files of an earlier sandbox: remove them, or choose another name", filepath.Base(dir))
 	}
-	store, err := imagesFor(home, ids)
+	store, err := imagesFor(on.Original.Home, ids)
 	if err != nil {
 		return err
 	}
@@ -89,7 +130,7 @@ func (e *Engine) standOn(ctx context.Context, from, dir, home string, stack []st
 			return err
 		}
 	}
-	return errors.Join(store.Tag(ctx, pin(dir), img), rememberSpec(dir, spec), writeStack(dir, stack))
+	return errors.Join(store.Tag(ctx, pin(dir), img), rememberSpec(dir, spec), on.write(dir, atomicfile.Replace))
 }
 
 // discard takes a half-made copy back.
@@ -123,11 +164,11 @@ func (e *Engine) collectFrozen(ctx context.Context, home string, ids idMap) erro
 	}
 	for _, box := range boxes {
 		dir := filepath.Join(e.options.rootOf(home), box.Name())
-		stack, err := e.finishFreezing(home, dir)
+		on, err := e.finishFreezing(home, dir)
 		if err != nil {
 			return err // what it stands on is not known
 		}
-		for _, id := range stack {
+		for _, id := range on.Sets {
 			used[id] = true
 		}
 	}
@@ -159,7 +200,7 @@ func (e *Engine) Changes(ctx context.Context, id sandbox.Identity) ([]sandbox.Ch
 	if err != nil {
 		return nil, err
 	}
-	stack, err := readStack(dir)
+	on, err := readStack(dir)
 	if err != nil {
 		return nil, err
 	}
@@ -179,17 +220,17 @@ func (e *Engine) Changes(ctx context.Context, id sandbox.Identity) ([]sandbox.Ch
 	for _, p := range parts {
 		// The home and the workspace of a sandbox that was never forked have nothing to
 		// be compared with.
-		if p.name != jail.RootPart && (len(stack) == 0 || mountedAt(spec, p.at)) {
+		if p.name != jail.RootPart && (len(on.Sets) == 0 || mountedAt(spec, p.at)) {
 			continue
 		}
 		var lower []string
-		for _, set := range stack {
+		for _, set := range on.Sets {
 			lower = append(lower, filepath.Join(e.frozenDir(id.Home), set, p.name))
 		}
 		if p.name == jail.RootPart {
 			lower = append(lower, layers...)
 		}
-		found, err := changesIn(ctx, ids, p.in(dir, stack), lower)
+		found, err := changesIn(ctx, ids, p.in(dir, on), lower)
 		if err != nil {
 			return nil, fmt.Errorf("cannot tell what the sandbox %q has changed: %w", id.Task, err)
 		}

@@ -48,6 +48,9 @@ func TestForksHaveTheFilesAndGoTheirOwnWays(t *testing.T) {
 	if err := a.fork("p", "one", "two"); err != nil {
 		t.Fatal(err)
 	}
+	if infos, err := a.manager.List(t.Context(), a.home); err != nil || len(infos) != 2 || infos[0].State != sandbox.Stopped {
+		t.Errorf("the list has %+v, %v", infos, err)
+	}
 	const look = "ls /srv; cat /srv/new ~/h /workspace/d/w; stat -c %a /root"
 	const seen = "b\nnew\nroot\nhome\nwork\n750"
 	one, two := a.ensure("one", spec), a.ensure("two", spec)
@@ -168,7 +171,7 @@ func TestForkKilledAtAnyStepLosesNothing(t *testing.T) {
 			t.Fatal(err)
 		}
 		if step > 0 {
-			if err := os.WriteFile(filepath.Join(dir, "freezing"), []byte(id), 0o600); err != nil {
+			if err := os.Symlink(id, filepath.Join(dir, "freezing")); err != nil {
 				t.Fatal(err)
 			}
 		}

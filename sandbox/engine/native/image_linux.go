@@ -77,7 +77,7 @@ func (c *creation) getImage(ctx context.Context) (err error) {
 		return err
 	}
 	if c.spec.Image == "" {
-		if len(c.stack) > 0 {
+		if len(c.stack.Sets) > 0 {
 			return fmt.Errorf("its files were forked from an image: name it, or remove the sandbox with its files")
 		}
 		return nil
@@ -94,7 +94,7 @@ func (c *creation) getImage(ctx context.Context) (err error) {
 	if err == nil && pinned.Source == source.String() {
 		return c.useImage(store, pinned)
 	}
-	if len(c.stack) > 0 {
+	if len(c.stack.Sets) > 0 {
 		return fmt.Errorf("its files were forked from image %q and mean nothing on another: remove it with its files first", pinned.Source)
 	}
 	if err != nil && !errors.Is(err, image.ErrAbsent) {

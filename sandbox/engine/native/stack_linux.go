@@ -48,8 +48,8 @@ var parts = []part{
 }
 
 // in is where the part's own files lie in a sandbox.
-func (p part) in(dir string, stack []string) string {
-	if len(stack) == 0 {
+func (p part) in(dir string, s stack) string {
+	if len(s.Sets) == 0 {
 		return filepath.Join(dir, p.first)
 	}
 	return filepath.Join(dir, p.later)
@@ -59,88 +59,96 @@ func (p part) in(dir string, stack []string) string {
 // system as theirs, because they are moved there.
 func (e *Engine) frozenDir(home string) string { return e.options.rootOf(home) + "-frozen" }
 
-// readStack lists what a sandbox stands on.
-func readStack(dir string) ([]string, error) {
+// stack is what a sandbox stands on.
+type stack struct {
+	// Sets of frozen files, the newest first.
+	Sets []string
+	// Original is whose fork the sandbox is, and Fork which one, if it is one.
+	Original, Fork *sandbox.Identity `json:",omitempty"`
+}
+
+func readStack(dir string) (stack, error) {
+	var s stack
 	data, err := atomicfile.Read(filepath.Join(dir, stackName))
 	if errors.Is(err, fs.ErrNotExist) {
-		return nil, nil
+		return s, nil
 	}
-	var stack []string
 	if err == nil {
-		err = json.Unmarshal(data, &stack)
+		err = json.Unmarshal(data, &s)
 	}
-	if err == nil && slices.ContainsFunc(stack, func(id string) bool { return !filepath.IsLocal(id) }) {
+	if err == nil && slices.ContainsFunc(s.Sets, func(id string) bool { return !filepath.IsLocal(id) }) {
 		err = errors.New("it names a place outside")
 	}
 	if err != nil {
-		return nil, fmt.Errorf("cannot read what the sandbox in %s stands on: %w", dir, err)
+		return stack{}, fmt.Errorf("cannot read what the sandbox in %s stands on: %w", dir, err)
 	}
-	return stack, nil
+	return s, nil
 }
 
-func writeStack(dir string, stack []string) error {
-	data, err := json.Marshal(stack)
+func (s stack) write(dir string, write func(string, []byte, os.FileMode) error) error {
+	data, err := json.Marshal(s)
 	if err != nil {
 		return err
 	}
-	return atomicfile.Write(filepath.Join(dir, stackName), data, 0o600)
+	return write(filepath.Join(dir, stackName), data, 0o600)
 }
 
 // freeze moves what a sandbox has written under the sandbox, so that others can stand
-// on it too. The sandbox does not run. Killed at any point it is finished by thaw.
-func (e *Engine) freeze(home, dir string, ids idMap) (stack []string, err error) {
-	if stack, err = e.finishFreezing(home, dir); err != nil {
-		return nil, err
+// on it too. The sandbox does not run. One that was killed is finished by whoever
+// comes next.
+func (e *Engine) freeze(home, dir string, ids idMap) (s stack, err error) {
+	if s, err = e.finishFreezing(home, dir); err != nil {
+		return s, err
 	}
-	if len(stack) >= deepest {
-		return nil, fmt.Errorf("it was forked %d times: export its files and make it anew", len(stack))
+	if len(s.Sets) >= deepest {
+		return s, fmt.Errorf("it was forked %d times: copy its files to a new one", len(s.Sets))
 	}
 	var random [8]byte
 	rand.Read(random[:])
 	id := hex.EncodeToString(random[:])
 	if err := errors.Join(os.MkdirAll(e.frozenDir(home), 0o700), ownDir(filepath.Join(e.frozenDir(home), id), ids)); err != nil {
-		return nil, err
+		return s, err
 	}
-	if err := atomicfile.Write(filepath.Join(dir, freezingName), []byte(id), 0o600); err != nil {
-		return nil, err
+	// A link, because it is there whole or not at all without waiting for the disk.
+	if err := os.Symlink(id, filepath.Join(dir, freezingName)); err != nil {
+		return s, err
 	}
 	return e.finishFreezing(home, dir)
 }
 
 // finishFreezing carries a freeze to its end, if one has begun, and returns what the
 // sandbox stands on.
-func (e *Engine) finishFreezing(home, dir string) ([]string, error) {
-	stack, err := readStack(dir)
+func (e *Engine) finishFreezing(home, dir string) (stack, error) {
+	s, err := readStack(dir)
 	if err != nil {
-		return nil, err
+		return s, err
 	}
-	data, err := atomicfile.Read(filepath.Join(dir, freezingName))
+	id, err := os.Readlink(filepath.Join(dir, freezingName))
 	if errors.Is(err, fs.ErrNotExist) {
-		return stack, nil
+		return s, nil
 	}
 	if err != nil {
-		return nil, err
+		return s, err
 	}
-	id := string(data)
 	if !filepath.IsLocal(id) {
-		return nil, fmt.Errorf("cannot finish the fork of the sandbox in %s: it names a place outside", dir)
+		return s, fmt.Errorf("cannot finish the fork of the sandbox in %s: it names a place outside", dir)
 	}
-	if !slices.Contains(stack, id) {
+	if !slices.Contains(s.Sets, id) {
 		for _, p := range parts {
 			to := filepath.Join(e.frozenDir(home), id, p.name)
 			if exists(to) {
 				continue // moved before
 			}
-			if err := os.Rename(p.in(dir, stack), to); err != nil && !errors.Is(err, fs.ErrNotExist) {
-				return nil, err
+			if err := os.Rename(p.in(dir, s), to); err != nil && !errors.Is(err, fs.ErrNotExist) {
+				return s, err
 			}
 		}
-		stack = append([]string{id}, stack...)
-		if err := writeStack(dir, stack); err != nil {
-			return nil, err
+		s.Sets = append([]string{id}, s.Sets...)
+		if err := s.write(dir, atomicfile.Write); err != nil {
+			return s, err
 		}
 	}
-	return stack, os.Remove(filepath.Join(dir, freezingName))
+	return s, os.Remove(filepath.Join(dir, freezingName))
 }
 
 // ownDir makes a directory for root of the sandboxes that have these ids.
@@ -156,14 +164,14 @@ func ownDir(path string, ids idMap) error {
 // workspace over them.
 func (c *creation) describeStack() error {
 	frozen := c.engine.frozenDir(c.id.Home)
-	for _, id := range c.stack {
+	for _, id := range c.stack.Sets {
 		b := jail.Bind{Source: filepath.Join(frozen, id)}
 		if err := c.handOverTree(&b, false); err != nil {
 			return fmt.Errorf("cannot use the files that it was forked from: %w", err)
 		}
 		c.config.Image.Frozen = append(c.config.Image.Frozen, b)
 	}
-	if len(c.stack) == 0 || c.spec.Ephemeral {
+	if len(c.stack.Sets) == 0 || c.spec.Ephemeral {
 		return nil
 	}
 	for _, p := range parts[1:] {
@@ -204,7 +212,7 @@ func rememberSpec(dir string, spec sandbox.Spec) error {
 	if old, err := atomicfile.Read(file); err == nil && string(old) == string(data) {
 		return nil
 	}
-	return atomicfile.Write(file, data, 0o600)
+	return atomicfile.Replace(file, data, 0o600) // a default comes back in its place
 }
 
 // Remembered is the spec of a sandbox that has files of an image.
