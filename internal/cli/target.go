@@ -20,11 +20,11 @@ import (
 )
 
 // engines makes the engines of this build by their names.
-var engines = map[string]func(config.Config) (sandbox.Engine, error){
-	"native": func(c config.Config) (sandbox.Engine, error) {
-		return native.New(native.Options{Root: c.SandboxRoot})
+var engines = map[string]func(*app, config.Config) (sandbox.Engine, error){
+	"native": func(a *app, c config.Config) (sandbox.Engine, error) {
+		return native.New(native.Options{Root: c.SandboxRoot, Progress: a.newFetching()})
 	},
-	"local": func(c config.Config) (sandbox.Engine, error) {
+	"local": func(_ *app, c config.Config) (sandbox.Engine, error) {
 		return local.New(local.Options{Root: c.SandboxRoot})
 	},
 }
@@ -69,11 +69,11 @@ func (t *target) open(a *app) (*sandbox.Manager, config.Config, error) {
 	if err != nil {
 		return nil, c, err
 	}
-	m, err := t.manager(c)
+	m, err := t.manager(a, c)
 	return m, c, err
 }
 
-func (t *target) manager(c config.Config) (*sandbox.Manager, error) {
+func (t *target) manager(a *app, c config.Config) (*sandbox.Manager, error) {
 	name := c.Engine
 	if t.engineGiven != nil && t.engineGiven() {
 		name = t.engine
@@ -82,7 +82,7 @@ func (t *target) manager(c config.Config) (*sandbox.Manager, error) {
 	if !ok {
 		return nil, usagef("cannot use the engine %q: this hermes has %s; name one by --engine or TERMINAL_ENV", name, strings.Join(engineNames(), ", "))
 	}
-	e, err := newEngine(c)
+	e, err := newEngine(a, c)
 	if err != nil {
 		return nil, cannot("use the engine "+name, err)
 	}
@@ -113,6 +113,9 @@ func (t *target) obtain(ctx context.Context, m *sandbox.Manager, c config.Config
 		// whose values nobody kept.
 		if info, _, err := m.Inspect(ctx, id); err == nil && len(info.Spec.Env) == 0 {
 			spec = &info.Spec
+		} else if kept, err := m.Remembered(ctx, id); err == nil {
+			kept.Env = nil
+			spec = &kept
 		}
 	}
 	return m.Ensure(ctx, id, *spec)

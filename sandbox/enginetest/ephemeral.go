@@ -61,7 +61,7 @@ func ephemeralOfKilled(t *testing.T, s *suite) {
 func ephemeralInMemory(t *testing.T, s *suite) {
 	s.need(t, OwnRoot)
 	b := s.box(t, ephemeral)
-	b.says("pwd; stat -f -c %T / /root /workspace /tmp | sort -u; echo x >~/a; echo y >b; cat ~/a b", "/workspace\ntmpfs\nx\ny")
+	b.says("pwd; stat -f -c %T /root /workspace /tmp | sort -u; echo x >~/a; echo y >b; cat ~/a b", "/workspace\ntmpfs\nx\ny")
 }
 
 func ephemeralIsNotRecreated(t *testing.T, s *suite) {

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -135,6 +136,7 @@ func TestLocalAttacks(t *testing.T) {
 	t.Run("what a killed guest leaves is ended before the next", killedGuest)
 	t.Run("what hides ends with its command and its sandbox", hiddenProcesses)
 	t.Run("a hermes inside drives nothing outside", hermesInside)
+	t.Run("a guest holds nothing of its creator's", inheritedDescriptors)
 	t.Run("a limit of processes is set only if it is asked for", processLimit)
 	t.Run("nothing of the caller's environment is inside", environmentInside)
 }
@@ -326,6 +328,29 @@ func hermesInside(t *testing.T) {
 	if got := a.outside("use", a.home, "inner"); !strings.Contains(got, "answers in place of its guest") {
 		t.Errorf("outside a command's guest is taken for ours: %q", got)
 	}
+}
+
+// A guest holds nothing that its creator inherited: who waits for the end of a pipe
+// would wait as long as the sandbox lives.
+func inheritedDescriptors(t *testing.T) {
+	a := newArena(t)
+	r, w, err := os.Pipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer r.Close()
+	cmd := exec.Command(a.program, "use", a.home, "own")
+	cmd.Env, cmd.ExtraFiles = append(os.Environ(), attackVariable+"=1"), []*os.File{nil, w} // as 4: the guest has its own 3
+	out, err := cmd.CombinedOutput()
+	w.Close()
+	if err != nil || !strings.HasSuffix(string(out), "done\n") {
+		t.Fatalf("%v: %s", err, out)
+	}
+	r.SetReadDeadline(time.Now().Add(10 * time.Second))
+	if _, err := r.Read(make([]byte, 1)); !errors.Is(err, io.EOF) {
+		t.Errorf("somebody still holds the pipe: %v", err)
+	}
+	a.guest("own") // and it lives
 }
 
 // A limit of processes is set only where it was asked for, since it counts all that the

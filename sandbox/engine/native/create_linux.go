@@ -16,12 +16,17 @@ import (
 	"hermes.example/hermes/internal/cgroup"
 	"hermes.example/hermes/internal/guest/jail"
 	"hermes.example/hermes/internal/guest/spawn"
+	"hermes.example/hermes/internal/image"
 	"hermes.example/hermes/sandbox"
 	"hermes.example/hermes/sandbox/engine/internal/host"
 )
 
-// setupBound is how long a guest may take to set itself up.
-const setupBound = 30 * time.Second
+// setupBound is how long a guest may take to set itself up, and copyBound the same if
+// it may have to copy an image.
+const (
+	setupBound = 30 * time.Second
+	copyBound  = 30 * time.Minute
+)
 
 // creation is a sandbox in the making. Every step adds to it; undo takes back
 // what was done, and hand-over makes undo do nothing.
@@ -36,6 +41,12 @@ type creation struct {
 	dir    string
 	madeIt bool // dir did not exist before
 	ids    idMap
+	image  *image.Image // nil for the host's own programs
+	layers []string     // of the image, the topmost first
+	stack  stack        // frozen files that it stands on
+	// user is who commands run as, and imageUser whom the image names but who does
+	// not exist here.
+	user, imageUser string
 
 	group    *cgroup.Group
 	verdict  cgroup.Verdict
@@ -56,6 +67,8 @@ func (e *Engine) create(ctx context.Context, id sandbox.Identity, spec sandbox.S
 		do   func(context.Context) error
 	}{
 		{"plan ids", c.planIDs},
+		{"get image", c.getImage},
+		{"check user", c.checkUser},
 		{"make socket", c.listen}, // its directory says whose all the rest is
 		{"make cgroups", c.makeGroup},
 		{"start guest", c.startGuest},
@@ -82,10 +95,13 @@ func (e *Engine) create(ctx context.Context, id sandbox.Identity, spec sandbox.S
 }
 
 func (c *creation) planIDs(context.Context) (err error) {
-	if c.ids, err = c.engine.planIDs(c.id); err != nil {
-		return err
-	}
-	uid, gid, err := c.spec.UserIDs()
+	c.user = c.spec.User
+	c.ids, err = c.engine.planIDs(c.id)
+	return err
+}
+
+func (c *creation) checkUser(context.Context) error {
+	uid, gid, err := c.userIDs()
 	if err != nil {
 		return err
 	}
@@ -95,13 +111,15 @@ func (c *creation) planIDs(context.Context) (err error) {
 	return nil
 }
 
+func (c *creation) userIDs() (uid, gid int, err error) {
+	return sandbox.Spec{User: c.user}.UserIDs()
+}
+
 // makeDirs makes the directories of the sandbox, owned by its root. The guest
 // gives the home and the workspace to the user who is to have them.
 func (c *creation) makeDirs(context.Context) error {
-	_, err := os.Stat(c.dir)
-	c.madeIt = errors.Is(err, os.ErrNotExist)
-	if err := os.MkdirAll(c.dir, 0o700); err != nil {
-		return fmt.Errorf("cannot make its directory: %w", err)
+	if err := c.makeDir(); err != nil {
+		return err
 	}
 	names := []string{host.SpoolName}
 	if !c.spec.Ephemeral {
@@ -115,16 +133,21 @@ func (c *creation) makeDirs(context.Context) error {
 	return nil
 }
 
+func (c *creation) makeDir() error {
+	_, err := os.Stat(c.dir)
+	c.madeIt = c.madeIt || errors.Is(err, os.ErrNotExist)
+	if err := os.MkdirAll(c.dir, 0o700); err != nil {
+		return fmt.Errorf("cannot make its directory: %w", err)
+	}
+	return nil
+}
+
 // makeOwned makes a directory for root of the sandbox, who to an ordinary caller
 // is the caller.
 func (c *creation) makeOwned(name string) error {
-	path := filepath.Join(c.dir, name)
-	err := os.Mkdir(path, 0o700)
+	err := ownDir(filepath.Join(c.dir, name), c.ids)
 	if errors.Is(err, os.ErrExist) {
 		return nil
-	}
-	if err == nil && os.Geteuid() == 0 {
-		err = os.Chown(path, c.ids.UID, c.ids.GID)
 	}
 	if err != nil {
 		return fmt.Errorf("cannot make its directory: %w", err)
@@ -209,8 +232,13 @@ func (c *creation) mapIDs(ctx context.Context) error {
 }
 
 // configure describes the sandbox to its guest and takes the guest's report.
-func (c *creation) configure(context.Context) error {
-	c.outer.Conn().SetDeadline(time.Now().Add(setupBound))
+func (c *creation) configure(ctx context.Context) error {
+	bound := setupBound
+	if c.image != nil {
+		bound = copyBound
+	}
+	c.outer.Conn().SetDeadline(time.Now().Add(bound))
+	defer context.AfterFunc(ctx, func() { c.outer.Conn().SetDeadline(time.Now()) })()
 	report, err := c.outer.Configure(c.config, c.files)
 	if err != nil {
 		return err
@@ -267,6 +295,11 @@ func (c *creation) recordState(context.Context) error {
 	if err := c.state.Describe(c.guest.PID); err != nil {
 		return err
 	}
+	if c.image != nil && !c.spec.Ephemeral {
+		if err := rememberSpec(c.dir, c.spec); err != nil {
+			return err
+		}
+	}
 	return c.state.Write(c.dir)
 }
 
@@ -305,6 +338,8 @@ func (c *creation) undo() {
 		os.RemoveAll(c.engine.RunDir(c.id))
 	}
 	if c.madeIt {
-		os.RemoveAll(c.dir) // nothing was in it: no command ever ran
+		ctx := context.Background()
+		removeAs(ctx, c.ids, c.dir) // nothing was in it: no command ever ran
+		unpin(ctx, c.id.Home, c.dir)
 	}
 }

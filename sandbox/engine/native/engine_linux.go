@@ -35,7 +35,7 @@ const runMark = ""
 
 // Capabilities tells what native sandboxes can have.
 func (e *Engine) Capabilities() sandbox.Capabilities {
-	return sandbox.Capabilities{Direct: true, Isolated: true, GuestBuild: e.Build(), Networks: []sandbox.Network{sandbox.NetworkNone, sandbox.NetworkHost}}
+	return sandbox.Capabilities{Direct: true, Isolated: true, GuestBuild: e.Build(), Images: true, Networks: []sandbox.Network{sandbox.NetworkNone, sandbox.NetworkHost}}
 }
 
 // body is what the core asks of this engine.
@@ -51,18 +51,23 @@ func (b body) End(ctx context.Context, g *host.Guest) error { return g.End(ctx, 
 // ClearUp has nothing to do: no process outlives PID 1 of its namespace.
 func (b body) ClearUp(context.Context, sandbox.Identity) error { return nil }
 
-// RemoveFiles removes a sandbox's files. Those of other ids of the sandbox belong
-// to subordinate ids of the caller, which only a process that has them may touch.
+// RemoveFiles removes a sandbox's files, and lets go of its image.
 func (b body) RemoveFiles(ctx context.Context, id sandbox.Identity, st *host.State, dir string) error {
-	err := rmtree.Remove(dir)
-	if !errors.Is(err, fs.ErrPermission) {
+	ids, err := b.engine.idsOf(id, st)
+	if err != nil {
 		return err
 	}
-	ids, plan := b.engine.idsOf(id, st)
-	if plan != nil {
-		return plan
+	if err := removeAs(ctx, ids, dir); err != nil {
+		return err
 	}
-	if ids.Mode == idsRange {
+	return errors.Join(unpin(ctx, id.Home, dir), b.engine.collectFrozen(ctx, id.Home, ids))
+}
+
+// removeAs removes a tree. Files of other ids of a sandbox belong to subordinate ids
+// of the caller, which only a process that has them may touch.
+func removeAs(ctx context.Context, ids idMap, dir string) error {
+	err := rmtree.Remove(dir)
+	if !errors.Is(err, fs.ErrPermission) || ids.Mode == idsRange {
 		return err
 	}
 	if err := removeInNamespace(ctx, ids, dir); err != nil {

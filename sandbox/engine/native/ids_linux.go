@@ -58,6 +58,15 @@ func (e *Engine) planIDs(id sandbox.Identity) (idMap, error) {
 		}
 		return e.planRange(id)
 	}
+	return callerIDs()
+}
+
+// callerIDs is the map that all sandboxes of an ordinary user have. Root's have one
+// each, of which only the mode is the same.
+func callerIDs() (idMap, error) {
+	if os.Geteuid() == 0 {
+		return idMap{Mode: idsRange}, nil
+	}
 	uid, gid := os.Getuid(), os.Getgid()
 	single := idMap{Mode: idsSingle, UID: uid, GID: gid, UIDs: []idRange{{0, uid, 1}}, GIDs: []idRange{{0, gid, 1}}}
 	if !has("newuidmap") || !has("newgidmap") {

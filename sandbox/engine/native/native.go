@@ -12,6 +12,7 @@ import (
 	"strings"
 	"time"
 
+	"hermes.example/hermes/internal/image"
 	"hermes.example/hermes/sandbox"
 	"hermes.example/hermes/sandbox/engine/internal/host"
 )
@@ -23,6 +24,8 @@ type Options struct {
 	Root string
 	// Trace is told how long each step of a creation took; may be nil.
 	Trace func(step string, took time.Duration)
+	// Progress is told of images that are fetched; may be nil.
+	Progress image.Progress
 }
 
 func (o Options) files() host.Files { return host.Files{Engine: "native", Root: o.Root} }

@@ -61,7 +61,7 @@ func (c *creation) posture(r jail.Report) sandbox.Posture {
 	}
 	host := c.spec.Network == sandbox.NetworkHost
 	add(sandbox.FactNetwork, string(c.spec.Network), !host, unless(!host, "the host's whole network is reachable"))
-	add(sandbox.FactRoot, "host programs, read-only", true, "")
+	add(c.rootFact(r))
 	if r.CommandCgroups {
 		add(sandbox.FactTreeKill, "by cgroup", true, "")
 	} else {
@@ -69,6 +69,21 @@ func (c *creation) posture(r jail.Report) sandbox.Posture {
 	}
 	add(sandbox.FactLifetime, "until removed, reaped or the machine restarts", true, c.lifetime())
 	return p
+}
+
+// rootFact says where the sandbox's programs come from.
+func (c *creation) rootFact(r jail.Report) (name, value string, enforced bool, deviation string) {
+	if c.image == nil {
+		return sandbox.FactRoot, "host programs, read-only", true, ""
+	}
+	value = fmt.Sprintf("image %s (%s), writable", c.image.Source, c.image.Digest)
+	if r.CopyReason != "" {
+		value += ", copied because it cannot be overlaid: " + r.CopyReason
+	}
+	if c.imageUser != "" {
+		deviation = fmt.Sprintf("the image's user %s does not exist here; commands run as root of the sandbox", c.imageUser)
+	}
+	return sandbox.FactRoot, value, false, deviation
 }
 
 // lifetime says what may end the guest besides us.

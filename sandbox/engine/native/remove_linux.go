@@ -5,43 +5,17 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
-	"strings"
 	"syscall"
 
 	"golang.org/x/sys/unix"
-
-	"hermes.example/hermes/internal/guestbin"
-	"hermes.example/hermes/internal/rundir"
 )
 
-// removeInNamespace removes a tree whose files belong to subordinate ids, as
-// root of a user namespace that has them.
+// removeInNamespace removes what is in a directory whose files belong to subordinate
+// ids, as root of a user namespace that has them.
 func removeInNamespace(ctx context.Context, ids idMap, dir string) error {
-	run, err := rundir.Find()
-	if err != nil {
-		return err
-	}
-	path, err := guestbin.Extract(run, guestArch)
-	if err != nil {
-		return err
-	}
-	cmd := exec.CommandContext(ctx, path, "remove", dir)
-	var out strings.Builder
-	cmd.Stderr = &out
 	caps := []uintptr{unix.CAP_DAC_OVERRIDE, unix.CAP_FOWNER, unix.CAP_SETUID, unix.CAP_SETGID}
-	release, err := startInNamespace(cmd, unix.CLONE_NEWUSER, caps)
-	if err != nil {
-		return explainStart(err)
-	}
-	mapErr := ids.apply(ctx, cmd.Process.Pid)
-	release.Close()
-	if mapErr != nil {
-		cmd.Process.Kill()
-		cmd.Wait()
-		return mapErr
-	}
-	if err := cmd.Wait(); err != nil {
-		return fmt.Errorf("cannot remove %s: %s", dir, strings.TrimSpace(out.String()))
+	if _, err := runInNamespace(ctx, ids, caps, nil, "remove", dir); err != nil {
+		return fmt.Errorf("cannot remove %s: %w", dir, err)
 	}
 	return nil
 }

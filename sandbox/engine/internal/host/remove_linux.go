@@ -10,7 +10,6 @@ import (
 	"time"
 
 	"hermes.example/hermes/internal/cgroup"
-	"hermes.example/hermes/internal/rmtree"
 	"hermes.example/hermes/internal/wire"
 	"hermes.example/hermes/sandbox"
 )
@@ -41,7 +40,7 @@ func (c *Core) Remove(ctx context.Context, id sandbox.Identity, files bool) erro
 	if files {
 		return c.body.RemoveFiles(ctx, id, st, dir)
 	}
-	return forgetRun(dir, st)
+	return c.forgetRun(ctx, id, st)
 }
 
 // end ends the guest of a state, if it lives.
@@ -56,7 +55,8 @@ func (c *Core) end(ctx context.Context, st *State) error {
 
 // forgetRun removes what only a run needed. Of an ephemeral sandbox nothing is
 // left then, unless a persistent one of the same name kept files before it.
-func forgetRun(dir string, st *State) error {
+func (c *Core) forgetRun(ctx context.Context, id sandbox.Identity, st *State) error {
+	dir := c.files.Of(id)
 	if err := os.Remove(filepath.Join(dir, stateName)); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return err
 	}
@@ -68,7 +68,7 @@ func forgetRun(dir string, st *State) error {
 			return nil
 		}
 	}
-	return rmtree.Remove(dir)
+	return c.body.RemoveFiles(ctx, id, st, dir)
 }
 
 // clear removes what a run leaves: processes, cgroups, socket, run directory. Its

@@ -80,7 +80,7 @@ func (c *Core) sweepOne(ctx context.Context, name string) (bool, error) {
 		return false, err
 	}
 	if st != nil && st.Spec.Ephemeral {
-		return true, forgetRun(c.files.Of(id), st)
+		return true, c.forgetRun(ctx, id, st)
 	}
 	return true, nil
 }
