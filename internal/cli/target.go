@@ -74,10 +74,14 @@ func (t *target) open(a *app) (*sandbox.Manager, config.Config, error) {
 }
 
 func (t *target) manager(a *app, c config.Config) (*sandbox.Manager, error) {
-	name := c.Engine
 	if t.engineGiven != nil && t.engineGiven() {
-		name = t.engine
+		return managerOf(a, c, t.engine)
 	}
+	return managerOf(a, c, c.Engine)
+}
+
+// managerOf returns a manager of the engine of that name.
+func managerOf(a *app, c config.Config, name string) (*sandbox.Manager, error) {
 	newEngine, ok := engines[name]
 	if !ok {
 		return nil, usagef("cannot use the engine %q: this hermes has %s; name one by --engine or TERMINAL_ENV", name, strings.Join(engineNames(), ", "))
