@@ -2,10 +2,12 @@ package bench
 
 import (
 	"context"
+	"io/fs"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"strconv"
+	"strings"
 	"time"
 
 	"golang.org/x/sys/unix"
@@ -38,25 +40,18 @@ func (r *runner) unpacking() error {
 		return nil
 	}
 	for _, layer := range []struct {
-		name string
-		dirs []string
-		flag string
+		name     string
+		dirs     []string
+		smallest int64
+		flag     string
 	}{
-		{"a layer of small files, gzip", []string{"/usr/include", "/usr/share/doc", "/usr/share/perl", "/etc/alternatives"}, "-z"},
-		{"a layer of programs, gzip", []string{"/usr/bin"}, "-z"},
-		{"a layer of programs, not compressed", []string{"/usr/bin"}, "--"},
+		{"a layer of small files, gzip", []string{"/usr/include", "/usr/share", "/usr/lib"}, 0, "-z"},
+		{"a layer of programs, gzip", []string{"/usr/bin", "/usr/lib"}, 256 << 10, "-z"},
+		{"a layer of programs, not compressed", []string{"/usr/bin", "/usr/lib"}, 256 << 10, "--no-auto-compress"},
 	} {
 		file := filepath.Join(r.home, "layer.tar")
-		args := []string{"-c", "-f", file, "--ignore-failed-read"}
-		if layer.flag == "-z" {
-			args = append(args, "-z")
-		}
-		for _, dir := range layer.dirs {
-			if _, err := os.Stat(dir); err == nil {
-				args = append(args, dir)
-			}
-		}
-		cmd := exec.CommandContext(r.ctx, "tar", args...)
+		cmd := exec.CommandContext(r.ctx, "tar", "-c", layer.flag, "-f", file, "--ignore-failed-read", "-T", "-")
+		cmd.Stdin = strings.NewReader(strings.Join(someFiles(layer.dirs, layer.smallest), "\n"))
 		if err := cmd.Run(); err != nil {
 			return err
 		}
@@ -65,6 +60,29 @@ func (r *runner) unpacking() error {
 		}
 	}
 	return nil
+}
+
+// someFiles lists files of the machine, as many as a layer has: 3,000 files or 48 MB.
+func someFiles(dirs []string, smallest int64) []string {
+	var files []string
+	var bytes int64
+	for _, dir := range dirs {
+		_ = filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error { // what cannot be read is no loss
+			if err != nil || !d.Type().IsRegular() {
+				return nil
+			}
+			info, err := d.Info()
+			if err != nil || info.Size() < smallest || smallest == 0 && info.Size() > 64<<10 || strings.Contains(path, "\n") {
+				return nil
+			}
+			if len(files) >= 3000 || bytes >= 48<<20 {
+				return fs.SkipAll
+			}
+			files, bytes = append(files, path), bytes+info.Size()
+			return nil
+		})
+	}
+	return files
 }
 
 func (r *runner) unpackOne(name, file string) error {
