@@ -73,7 +73,10 @@ func (o *execOptions) inside(ctx context.Context, a *app, c config.Config, what 
 		return err
 	}
 	defer a.close(m)
-	box, err := o.obtain(ctx, m, c, spec)
+	if spec != nil && !o.spec.said("ephemeral") {
+		spec.Ephemeral = spec.Ephemeral || !keepsFiles(m, c)
+	}
+	box, err := o.obtain(ctx, a, m, c, spec)
 	if err != nil {
 		return cannot(what, err)
 	}

@@ -231,32 +231,66 @@ func makeTarget(target string, directory bool) (int, error) {
 	}
 	parts := strings.Split(strings.Trim(path.Clean(target), "/"), "/")
 	for i, part := range parts {
-		last := i == len(parts)-1
-		flags := unix.O_PATH | unix.O_NOFOLLOW | unix.O_CLOEXEC
-		if !last || directory {
-			flags |= unix.O_DIRECTORY
-		}
-		next, err := unix.Openat(at, part, flags, 0)
-		if err == unix.ENOENT {
-			if last && !directory {
-				var made int
-				if made, err = unix.Openat(at, part, unix.O_CREAT|unix.O_EXCL|unix.O_NOFOLLOW|unix.O_CLOEXEC, 0o644); err == nil {
-					unix.Close(made)
-				}
-			} else {
-				err = unix.Mkdirat(at, part, 0o755)
-			}
-			if err == nil {
-				next, err = unix.Openat(at, part, flags, 0)
-			}
-		}
+		next, err := makePart(at, part, i < len(parts)-1 || directory)
 		unix.Close(at)
 		if err != nil {
-			return -1, err
+			return -1, fmt.Errorf("/%s %w", path.Join(parts[:i+1]...), err)
 		}
 		at = next
 	}
 	return at, nil
+}
+
+// makePart opens one component of a mount point. Of what is there already only the
+// kind matters: commands of an earlier run may have made it, a link or a pipe.
+func makePart(at int, part string, directory bool) (int, error) {
+	next, err := openPart(at, part)
+	if err == unix.ENOENT {
+		if directory {
+			err = unix.Mkdirat(at, part, 0o755)
+		} else {
+			var made int
+			if made, err = unix.Openat(at, part, unix.O_CREAT|unix.O_EXCL|unix.O_NOFOLLOW|unix.O_CLOEXEC, 0o644); err == nil {
+				unix.Close(made)
+			}
+		}
+		if err == nil {
+			next, err = openPart(at, part)
+		}
+	}
+	if err != nil {
+		return -1, fmt.Errorf("cannot be made: %w", err)
+	}
+	var stat unix.Stat_t
+	if err := unix.Fstatat(next, "", &stat, unix.AT_EMPTY_PATH); err != nil {
+		unix.Close(next)
+		return -1, fmt.Errorf("cannot be looked at: %w", err)
+	}
+	if is := stat.Mode & unix.S_IFMT; (is == unix.S_IFDIR) != directory {
+		unix.Close(next)
+		needed := uint32(unix.S_IFREG)
+		if directory {
+			needed = unix.S_IFDIR
+		}
+		return -1, fmt.Errorf("is %s where %s is needed; remove it, or mount elsewhere", kindName(is), kindName(needed))
+	}
+	return next, nil
+}
+
+func openPart(at int, part string) (int, error) {
+	return unix.Openat(at, part, unix.O_PATH|unix.O_NOFOLLOW|unix.O_CLOEXEC, 0)
+}
+
+func kindName(kind uint32) string {
+	switch kind {
+	case unix.S_IFDIR:
+		return "a directory"
+	case unix.S_IFLNK:
+		return "a link"
+	case unix.S_IFREG:
+		return "a file"
+	}
+	return "a special file"
 }
 
 // guardProc hides and freezes what of /proc is the machine's.

@@ -50,7 +50,7 @@ func (e *Engine) Name() string { return "native" }
 
 // Capabilities tells what native sandboxes can have.
 func (e *Engine) Capabilities() sandbox.Capabilities {
-	return sandbox.Capabilities{Direct: true, Isolated: true, GuestBuild: e.build, Networks: []sandbox.Network{sandbox.NetworkNone, sandbox.NetworkHost}}
+	return sandbox.Capabilities{Direct: true, Isolated: true, Mounts: true, GuestBuild: e.build, Networks: []sandbox.Network{sandbox.NetworkNone, sandbox.NetworkHost}}
 }
 
 // Create makes the sandbox of an identity that has none.
