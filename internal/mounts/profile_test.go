@@ -64,7 +64,7 @@ func TestCredentialFiles(t *testing.T) {
 	w.expects(nil, []string{"not a regular file", "not a regular file", "absent"})
 }
 
-func TestWhatOfTheProfileIsOfTheWrongKindIsLeftOut(t *testing.T) {
+func TestD25WhatIsLeftOutIsSaid(t *testing.T) {
 	w := newWorld(t)
 	w.write("skills", "")
 	w.write("cache/images", "")
