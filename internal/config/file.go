@@ -1,9 +1,11 @@
 package config
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"os"
+	"slices"
 
 	"github.com/goccy/go-yaml"
 )
@@ -24,10 +26,17 @@ func readFile(path string) (file, error) {
 	if err != nil {
 		return file{}, fmt.Errorf("cannot read the configuration: %w", err)
 	}
+	data = bytes.TrimPrefix(data, []byte("\ufeff")) // some editors begin a file with that
 	// Sections of the wrong kind are told apart below, so that a mistake in one
 	// that nobody here needs stops nobody.
 	var sections struct{ Terminal, Skills any }
-	if err := yaml.UnmarshalWithOptions(data, &sections, yaml.AllowDuplicateMapKey()); err != nil {
+	err = parse(cut(data, "terminal", "skills"), &sections)
+	if err != nil {
+		// A section may refer to another one; and only of the whole file a
+		// parser can say which line is wrong.
+		err = parse(data, &sections)
+	}
+	if err != nil {
 		// Without the lines around it: they may hold secrets.
 		return file{}, fmt.Errorf("cannot understand %s: %s", path, yaml.FormatError(err, false, false))
 	}
@@ -46,4 +55,31 @@ func section(value any) (map[string]any, bool) {
 	}
 	m, ok := value.(map[string]any)
 	return m, ok
+}
+
+func parse(data []byte, to any) error {
+	return yaml.UnmarshalWithOptions(data, to, yaml.AllowDuplicateMapKey())
+}
+
+// cut leaves of a file the sections of these names. The agent's file has hundreds
+// of lines, and every command would wait milliseconds for those that it does not
+// need. A file that is not written in the usual way, one key a line from the very
+// left, is left whole.
+func cut(data []byte, names ...string) []byte {
+	var kept []byte
+	inside := false
+	for line := range bytes.Lines(data) {
+		switch first := line[0]; {
+		case bytes.IndexByte([]byte(" \t\r\n#-"), first) >= 0: // belongs to the key above
+		case first == '_' || first == '"' || first == '\'' || first >= 'a' && first <= 'z' || first >= 'A' && first <= 'Z':
+			key, _, _ := bytes.Cut(line, []byte(":"))
+			inside = slices.Contains(names, string(bytes.Trim(key, " \"'")))
+		default:
+			return data
+		}
+		if inside {
+			kept = append(kept, line...)
+		}
+	}
+	return kept
 }

@@ -46,9 +46,33 @@ func TestAnExplicitKeyOfTheFileWins(t *testing.T) {
 	}
 }
 
+// However the file is written, its sections are found.
+func TestTheFileMayBeWrittenInAnyWay(t *testing.T) {
+	for name, file := range map[string]string{
+		"plain":               "a: 1\nterminal:\n  timeout: 60\nb:\n  timeout: 1\n",
+		"with a lot around":   "---\n# terminal:\na: |\n  terminal:\n    timeout: 1\n\nterminal:\n\n# this\n  timeout: 60\n# that\nlist:\n- terminal\n- timeout: 1\n",
+		"quoted":              "\"a\": 1\n'terminal' :\n    'timeout': \"60\"\n",
+		"at the end":          "terminal: {timeout: 60}",
+		"in braces":           "{a: 1, terminal: {timeout: 60}}\n",
+		"over lines":          "a: [\n  1,\n]\nterminal: {\n  timeout: 60\n}\n",
+		"with Windows' lines": "a: 1\r\nterminal:\r\n  timeout: 60\r\n",
+		"with a reference":    "usual: &usual\n  timeout: 60\nterminal:\n  <<: *usual\n",
+		"with a mark":         "\ufeffterminal:\n  timeout: 60\n",
+		"an explicit key":     "? terminal\n: timeout: 60\n",
+		"wrong elsewhere":     "terminal:\n  timeout: 60\nother: 'open\nmore: [\n",
+		"a similar name":      "terminals:\n  timeout: 1\nterminal:\n  timeout: 60\nterminal2:\n  timeout: 1\n",
+	} {
+		c, err := Load(inHome(t, file, nil))
+		if err != nil || c.Timeout != time.Minute {
+			t.Errorf("%s: %v, %v", name, c.Timeout, err)
+		}
+	}
+}
+
 func TestAFileThatCannotBeUsedIsNamedAndShowsNoSecrets(t *testing.T) {
 	for name, test := range map[string]struct{ file, why string }{
 		"not YAML":           {"token: hunter2\nterminal: [\n", "config.yaml"},
+		"a wrong line":       {"token: hunter2\n\nterminal:\n  cwd: 'x\n", "[4:"},
 		"a section of text":  {"token: hunter2\nterminal: hunter2\n", "terminal in "},
 		"a number in words":  {"terminal:\n  timeout: soon\n", `cannot use terminal.timeout="soon" in `},
 		"a negative number":  {"terminal:\n  lifetime_seconds: -1\n", `cannot use terminal.lifetime_seconds="-1" in `},
