@@ -74,6 +74,9 @@ func TestConfiguredMounts(t *testing.T) {
 				t.Errorf("%s is %q, %v", path, data, err)
 			}
 		}
+		if sheet := w.must("sandbox", "inspect"); !strings.Contains(sheet, w.dir+"/books, read-only, by the config\n") || !strings.Contains(sheet, w.home+"/token.json, read-only, by the profile\n") {
+			t.Errorf("inspect shows\n%s", sheet)
+		}
 		// Flags come on top, and a sandbox of one command has it all too.
 		if got := w.must("run", "--mount", w.dir+"/projects:/books", "-c", "cat /books/file ~/.hermes/token.json; ls"); got != "projects\nsecret\nprojects\n" {
 			t.Errorf("with a flag: %q", got)
