@@ -18,9 +18,10 @@ import (
 // Spec says what a sandbox is like. The zero Spec is a hardened, persistent
 // sandbox without network.
 type Spec struct {
-	// Image is the root's origin; empty means the host's own programs, read-only.
+	// Image is the root's origin: a name in a registry, "oci:DIRECTORY" or
+	// "archive:FILE"; empty means the host's own programs, read-only.
 	Image string `json:"image,omitempty"`
-	// Cwd is where commands start; empty means /workspace.
+	// Cwd is where commands start; empty means where the image says, else /workspace.
 	Cwd string `json:"cwd,omitempty"`
 	// Env is added to the sandbox's environment.
 	Env    map[string]string `json:"env,omitempty"`
@@ -28,8 +29,8 @@ type Spec struct {
 	Limits Limits            `json:"limits"`
 	// Network is what the sandbox can reach; empty means the engine's default.
 	Network Network `json:"network,omitempty"`
-	// User is who commands run as inside, "uid" or "uid:gid"; empty means root
-	// of the sandbox.
+	// User is who commands run as inside, "uid" or "uid:gid"; empty means whom the
+	// image names, else root of the sandbox.
 	User string `json:"user,omitempty"`
 	// Ephemeral sandboxes keep nothing and end with their last user.
 	Ephemeral bool `json:"ephemeral,omitempty"`
@@ -89,7 +90,7 @@ const (
 // Normal fills in what empty fields mean. The normal form of a normal form is
 // itself.
 func (s Spec) Normal() Spec {
-	if s.Cwd == "" {
+	if s.Cwd == "" && s.Image == "" {
 		s.Cwd = Workspace
 	}
 	if s.Cwd == "~" || strings.HasPrefix(s.Cwd, "~/") {
@@ -117,8 +118,8 @@ func (s Spec) Normal() Spec {
 
 // Validate says what is wrong with a spec, in one line.
 func (s Spec) Validate() error {
-	if s.Image != "" {
-		return fmt.Errorf("cannot use image %q: images are not supported yet", s.Image)
+	if !isText(s.Image) {
+		return fmt.Errorf("the image name %q is not text", s.Image)
 	}
 	if s.Network != "" && s.Network != NetworkNone && s.Network != NetworkHost {
 		return fmt.Errorf("unknown network %q: use %q or %q", s.Network, NetworkNone, NetworkHost)

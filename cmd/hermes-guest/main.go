@@ -12,8 +12,11 @@ import (
 
 func main() {
 	run := jail.Run
-	if len(os.Args) == 3 && os.Args[1] == "remove" {
+	switch {
+	case len(os.Args) == 3 && os.Args[1] == "remove":
 		run = func() error { return jail.RemoveTree(os.Args[2]) }
+	case len(os.Args) == 4 && os.Args[1] == "unpack":
+		run = func() error { return jail.Unpack(os.Args[2], os.Args[3]) }
 	}
 	if err := run(); err != nil {
 		os.Stderr.WriteString("hermes-guest: " + err.Error() + "\n")

@@ -24,6 +24,7 @@ const (
 	wire
 	guest
 	core
+	shared // by engines
 	engine
 	door
 	cli
@@ -31,24 +32,25 @@ const (
 )
 
 var heights = map[string]int{
-	"internal/wire":      wire,
-	"internal/guest":     guest,
-	"cmd/hermes-guest":   core, // above the guest, beside the sandbox
-	"sandbox":            core,
-	"internal/addon":     core,
-	"internal/supervise": core,
-	"internal/profile":   core,
-	"sandbox/engine":     engine,
-	"sandbox/enginetest": engine,
-	"internal/boot":      engine,
-	"internal/mounts":    engine, // beside the engines, which do not know it
-	"internal/bench":     door,
-	"internal/doctor":    door,
-	"internal/gateway":   door,
-	"internal/dashboard": door,
-	"internal/cli":       cli,
-	"cmd":                program,
-	"test":               program,
+	"internal/wire":           wire,
+	"internal/guest":          guest,
+	"cmd/hermes-guest":        core, // above the guest, beside the sandbox
+	"sandbox":                 core,
+	"internal/addon":          core,
+	"internal/supervise":      core,
+	"internal/profile":        core,
+	"sandbox/engine/internal": shared,
+	"sandbox/engine":          engine,
+	"sandbox/enginetest":      engine,
+	"internal/boot":           engine,
+	"internal/mounts":         engine, // beside the engines, which do not know it
+	"internal/bench":          door,
+	"internal/doctor":         door,
+	"internal/gateway":        door,
+	"internal/dashboard":      door,
+	"internal/cli":            cli,
+	"cmd":                     program,
+	"test":                    program,
 }
 
 // Programs that must stay small, with all that they draw in.

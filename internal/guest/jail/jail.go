@@ -27,6 +27,8 @@ type Config struct {
 	Files   []File
 	Scratch []Scratch
 	Binds   []Bind
+	// Image is what the root is made of, or nil for one that is empty at first.
+	Image *Image
 	// UID and GID are who commands run as, inside.
 	UID, GID int
 	// SetGroups says that the id map allows supplementary groups to be set.
@@ -39,6 +41,16 @@ type Config struct {
 	Processes uint64 // RLIMIT_NPROC of commands, 0 for none
 	Ephemeral bool
 	Build     string
+}
+
+// Image is a root made of layers.
+type Image struct {
+	// Layers is the directory of all layers, Order the names of those of the image
+	// in it, the topmost first.
+	Layers Bind
+	Order  []string
+	// Changes is the directory for what the sandbox writes.
+	Changes Bind
 }
 
 // Link is a symbolic link in the new root.
@@ -98,6 +110,8 @@ type Report struct {
 	UIDMap, GIDMap  string
 	// Steps say where the time of the setup went.
 	Steps []Step
+	// CopyReason says why an image was copied instead of overlaid.
+	CopyReason string `json:",omitempty"`
 	// CommandCgroups says that each command has a cgroup of its own.
 	CommandCgroups bool
 }
