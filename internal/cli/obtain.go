@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"path"
 	"slices"
 	"strings"
 
@@ -80,6 +81,11 @@ func (a *app) join(spec sandbox.Spec, configured []sandbox.Mount) sandbox.Spec {
 	for _, warning := range warnings {
 		a.say("%s", warning)
 	}
+	// Whoever mounts his directory as the workspace means to be in it, wherever an
+	// image would begin.
+	if spec.Cwd == "" && slices.ContainsFunc(spec.Mounts, func(m sandbox.Mount) bool { return path.Clean(m.Target) == sandbox.Workspace }) {
+		spec.Cwd = sandbox.Workspace
+	}
 	return spec
 }
 
@@ -117,7 +123,7 @@ func checkEphemeral(ctx context.Context, m *sandbox.Manager, id sandbox.Identity
 	}
 	kept, err := m.Keeps(ctx, id)
 	if err == nil && kept {
-		err = fmt.Errorf("the task %q keeps files, and an ephemeral sandbox would not: choose another task", id.Task)
+		err = fmt.Errorf("the task %q keeps files, and an ephemeral sandbox would not: choose another task, or keep them with --ephemeral=false", id.Task)
 	}
 	return err
 }

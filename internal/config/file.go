@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"regexp"
 	"slices"
 
 	"github.com/goccy/go-yaml"
@@ -61,20 +62,24 @@ func parse(data []byte, to any) error {
 	return yaml.UnmarshalWithOptions(data, to, yaml.AllowDuplicateMapKey())
 }
 
+// Lines as people write them: what may come first, what begins a section, and what
+// belongs to the one above it.
+var (
+	preface = regexp.MustCompile(`^(\s*$|#|---\s*$)`)
+	heading = regexp.MustCompile(`^["']?([A-Za-z_][\w.-]*)["']?[ \t]*:(\s|$)`)
+	content = regexp.MustCompile(`^(\s|#|-\s)`)
+)
+
 // cut leaves of a file the sections of these names. The agent's file has hundreds
 // of lines, and every command would wait milliseconds for those that it does not
-// need. A file that is not written in the usual way, one key a line from the very
-// left, is left whole.
+// need. A file that is written in any other way is left whole.
 func cut(data []byte, names ...string) []byte {
 	var kept []byte
-	inside := false
+	usual, inside := preface, false
 	for line := range bytes.Lines(data) {
-		switch first := line[0]; {
-		case bytes.IndexByte([]byte(" \t\r\n#-"), first) >= 0: // belongs to the key above
-		case first == '_' || first == '"' || first == '\'' || first >= 'a' && first <= 'z' || first >= 'A' && first <= 'Z':
-			key, _, _ := bytes.Cut(line, []byte(":"))
-			inside = slices.Contains(names, string(bytes.Trim(key, " \"'")))
-		default:
+		if name := heading.FindSubmatch(line); name != nil {
+			usual, inside = content, slices.Contains(names, string(name[1]))
+		} else if !usual.Match(line) {
 			return data
 		}
 		if inside {

@@ -69,6 +69,26 @@ func TestTheFileMayBeWrittenInAnyWay(t *testing.T) {
 	}
 }
 
+// What is cut out of a file says the same as the whole, or nothing that a parser
+// would take.
+func FuzzTheCutFileSaysTheSame(f *testing.F) {
+	for _, seed := range []string{
+		"a: 1\nterminal:\n  timeout: 60\nskills: {external_dirs: [x]}\n", "---\nterminal:\n- a\n# b\n\n  c\n", "a: 1\n---\nterminal: 2\n",
+		"terminal: |\n  text\n more\nb: 'c\n d'\n", "'terminal' : &x\n  a: b\nskills: *x\n", "terminal: 1\nterminal: 2\n", "a: [\n]\nterminal: {\n}\n",
+	} {
+		f.Add([]byte(seed))
+	}
+	f.Fuzz(func(t *testing.T, data []byte) {
+		var whole, part struct{ Terminal, Skills any }
+		if parse(data, &whole) != nil || parse(cut(data, "terminal", "skills"), &part) != nil {
+			return
+		}
+		if !reflect.DeepEqual(whole, part) {
+			t.Errorf("%q\nsays %v\nits part %q\nsays %v", data, whole, cut(data, "terminal", "skills"), part)
+		}
+	})
+}
+
 func TestAFileThatCannotBeUsedIsNamedAndShowsNoSecrets(t *testing.T) {
 	for name, test := range map[string]struct{ file, why string }{
 		"not YAML":           {"token: hunter2\nterminal: [\n", "config.yaml"},
