@@ -37,14 +37,14 @@ func TestMountFlags(t *testing.T) {
 	for flag, why := range map[string]string{
 		"/src":                              "write SOURCE:TARGET",
 		"/src:/dst:wr":                      "neither",
-		filepath.Join(base, "user") + ":/x": "its own files",
+		filepath.Join(base, "user") + ":/x": "own files",
 	} {
 		if _, err := given(false, flag); err == nil || !isA[*usageError](err) || !strings.Contains(err.Error(), why) || strings.Contains(err.Error(), "\n") {
 			t.Errorf("%q: %v; want a line about %q", flag, err, why)
 		}
 	}
 	t.Chdir(filepath.Join(base, "user"))
-	if _, err := given(true); err == nil || !strings.Contains(err.Error(), "its own files") {
+	if _, err := given(true); err == nil || !strings.Contains(err.Error(), "own files") {
 		t.Errorf("--here in the directory that holds the home: %v", err)
 	}
 	t.Chdir("/")

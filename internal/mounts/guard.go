@@ -1,6 +1,7 @@
 package mounts
 
 import (
+	"errors"
 	"fmt"
 	"path/filepath"
 	"strings"
@@ -20,11 +21,11 @@ func (h *Host) Allowed(m sandbox.Mount) error {
 	}
 	for _, own := range []string{h.config.Home, h.config.SandboxRoot, h.config.File()} {
 		if within(own, m.Source) {
-			return fmt.Errorf("Hermes keeps its own files in %s; mount another directory, or mount it read-only", own)
+			return fmt.Errorf("a sandbox could write Hermes' own files in %s; mount another directory, or mount it read-only", own)
 		}
 	}
 	if within(m.Source, h.config.SandboxRoot) {
-		return fmt.Errorf("it belongs to a sandbox; mount another directory, or mount it read-only")
+		return errors.New("it belongs to a sandbox; mount another directory, or mount it read-only")
 	}
 	return nil
 }

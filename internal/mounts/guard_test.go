@@ -92,5 +92,5 @@ func TestHermesOwnFilesAreNotMounted(t *testing.T) {
 		}
 	}
 	w.set("TERMINAL_DOCKER_VOLUMES", []string{base + "/run:/x:ro", base + "/dotfiles:/y", w.user + "/project:/z"})
-	w.expects([]string{w.cwd + ":/z"}, []string{"sockets", "its own files"})
+	w.expects([]string{w.cwd + ":/z"}, []string{"sockets", "own files"})
 }

@@ -14,9 +14,10 @@ import (
 	"hermes.example/hermes/internal/rundir"
 )
 
-// copiesOf is where the copies of skills are.
+// copiesOf is where the copies of a home's skills are: among the files of sandboxes,
+// of which nothing may be mounted writable, and which several homes may share.
 func copiesOf(c config.Config) string {
-	return filepath.Join(c.Home, "cache", "skills-without-links")
+	return filepath.Join(c.SandboxRoot, "skills", digest(resolve(c.Home)))
 }
 
 // withoutLinks returns what to mount in place of directories so that no symbolic
@@ -71,9 +72,16 @@ func (h *Host) withoutLinks(ctx context.Context, dirs []string) (shown []string,
 
 // Forget removes the copies of skills, which no sandbox has mounted any more.
 func Forget(c config.Config) error {
-	err := os.RemoveAll(copiesOf(c))
-	os.Remove(filepath.Dir(copiesOf(c))) // which we may have made, if nothing else is in it
-	return err
+	copies := copiesOf(c)
+	if err := os.RemoveAll(copies); err != nil {
+		return err
+	}
+	// These two go only when they are empty.
+	os.Remove(filepath.Dir(copies))
+	if c.SandboxRoot == filepath.Join(c.Home, "sandboxes") {
+		os.Remove(c.SandboxRoot)
+	}
+	return nil
 }
 
 func hasLinks(dir string) bool {

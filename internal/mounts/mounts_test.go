@@ -190,7 +190,7 @@ func TestVolumes(t *testing.T) {
 		"~/absent:/b":            {warning: "it does not exist"},
 		src + ":b":               {warning: "not absolute"},
 		src + ":/proc/sys":       {warning: "belongs to the sandbox itself"},
-		"~:/b":                   {warning: "its own files"},
+		"~:/b":                   {warning: "own files"},
 		"~/.hermes/sandboxes:/b": {warning: "does not exist"},
 	} {
 		w.set("TERMINAL_DOCKER_VOLUMES", []string{text})
@@ -225,7 +225,7 @@ func TestTheCallersDirectoryAtTheWorkspace(t *testing.T) {
 		"absent":                   {cwd: w.user + "/absent", warning: "it does not exist"},
 		"of the sandbox":           {cwd: "/workspace/x", warning: "names a directory of the sandbox"},
 		"the sandbox's home":       {cwd: "/root", warning: "names a directory of the sandbox"},
-		"with Hermes in it":        {cwd: "~", warning: "its own files"},
+		"with Hermes in it":        {cwd: "~", warning: "own files"},
 		"a volume is there":        {volume: other + ":/workspace", mount: other + ":/workspace"},
 		"written another way":      {volume: other + ":/workspace/.", mount: other + ":/workspace/."},
 		"an absent volume":         {volume: w.user + "/absent:/workspace", warning: "it does not exist"},

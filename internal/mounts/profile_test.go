@@ -181,7 +181,7 @@ func TestSkillsWithLinksAreShownAsACopyWithoutThem(t *testing.T) {
 		t.Error(err)
 	}
 	w.expects([]string{"$HOME/skills:/root/.hermes/skills:ro"}, nil)
-	if _, err := os.Lstat(filepath.Join(w.home, "cache")); err == nil {
+	if _, err := os.Lstat(filepath.Join(w.home, "sandboxes")); err == nil {
 		t.Error("something of the copies is left")
 	}
 }
@@ -197,6 +197,21 @@ func TestAChangeOfTheSameSizeIsCopied(t *testing.T) {
 	}
 	w.skillsCopy()
 	w.has(copied, map[string]string{"a": "two"})
+}
+
+// Copies are removed and made anew with the caller's rights: whoever could put a link
+// in their place could have anything removed.
+func TestNobodyCanReachTheCopies(t *testing.T) {
+	w := newWorld(t)
+	w.write("skills/a", "one")
+	w.link("a", "skills/link")
+	copied := w.skillsCopy()
+	for dir := copied; dir != w.user; dir = filepath.Dir(dir) {
+		w.set("TERMINAL_DOCKER_VOLUMES", []string{dir + ":/x"})
+		if list, warnings := w.configured(); len(list) != 1 || len(warnings) != 1 {
+			t.Errorf("%s can be mounted writable: %q", dir, list)
+		}
+	}
 }
 
 func TestACopyNobodyAsksForIsRemoved(t *testing.T) {
@@ -217,6 +232,6 @@ func TestSkillsThatCannotBeCopiedAreSaid(t *testing.T) {
 	w := newWorld(t)
 	w.write("skills/a", "one")
 	w.link("a", "skills/link")
-	w.write("cache/skills-without-links", "in the way")
+	w.write("sandboxes/skills", "in the way")
 	w.expects(nil, []string{"cannot copy the skills"})
 }

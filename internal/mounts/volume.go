@@ -54,7 +54,7 @@ func (h *Host) volume(text string) (sandbox.Mount, error) {
 // links.
 func (h *Host) split(text string) (m sandbox.Mount, options string, err error) {
 	if looksLikeWindows(text) {
-		return m, "", errors.New("Windows paths do not exist in a sandbox of this system")
+		return m, "", errors.New("paths of Windows do not exist in a sandbox of this system")
 	}
 	parts := strings.Split(text, ":")
 	if len(parts) == 3 {
