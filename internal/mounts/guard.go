@@ -30,6 +30,35 @@ func (h *Host) Allowed(m sandbox.Mount) error {
 	return nil
 }
 
+// leadsOut refuses a source whose way goes through a directory that sandboxes can
+// write, and leaves it by a link: they may have put it there, to see at the next
+// start what it names.
+func leadsOut(written, real string, list []sandbox.Mount) error {
+	if written == real {
+		return nil // without any link
+	}
+	for _, m := range list {
+		if !m.ReadOnly && !within(real, m.Source) && passes(written, m.Source) {
+			return fmt.Errorf("a link leads out of %s, which sandboxes can write", m.Source)
+		}
+	}
+	return nil
+}
+
+// passes says whether path, or a directory on the way to it, is within dir.
+func passes(path, dir string) bool {
+	for {
+		if within(path, dir) {
+			return true
+		}
+		parent := filepath.Dir(path)
+		if parent == path {
+			return false
+		}
+		path = parent
+	}
+}
+
 // within says whether path is dir or below it, links followed.
 func within(path, dir string) bool {
 	rel, err := filepath.Rel(resolve(dir), resolve(path))

@@ -53,6 +53,35 @@ func TestParse(t *testing.T) {
 	}
 }
 
+// Commands can put links into what is mounted writable. None of them may decide what
+// the next sandbox sees.
+func TestNoLinkOfASandboxDecidesWhatIsMounted(t *testing.T) {
+	w := newWorld(t)
+	secret := filepath.Dir(w.write(w.user+"/.ssh/id", "secret"))
+	w.write(w.cwd+"/inner/file", "")
+	for name, to := range map[string]string{"data": secret, "up": "../.ssh", "inside": "inner"} {
+		if err := os.Symlink(to, filepath.Join(w.cwd, name)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := os.Symlink(w.cwd, w.user+"/alias"); err != nil {
+		t.Fatal(err)
+	}
+	w.write("config.yaml", "terminal:\n  credential_files: [cache/key]\nskills:\n  external_dirs: ['"+w.cwd+"/data']\n")
+	w.write("token", "")
+	w.write("cache/web/page", "")
+	w.link("../token", "cache/key")
+	w.link(secret, "cache/documents")
+	project, cache := w.cwd+":/workspace", "$HOME/cache:/cache"
+	w.set("TERMINAL_DOCKER_VOLUMES", []string{w.cwd + "/data:/a", "~/alias/up/id:/b", w.cwd + "/inside:/c", "~/alias/inner:/d", "~/project:/workspace", w.home + "/cache:/cache"})
+	w.expects([]string{w.cwd + "/inner:/c", w.cwd + "/inner:/d", project, cache, "$HOME/cache/web:/root/.hermes/cache/web:ro"},
+		[]string{"/a: a link leads out", "/b: a link leads out", `"cache/key": a link leads out`, "project/data: a link leads out", `"documents": a link leads out`})
+	// Where sandboxes cannot write, links are their owner's.
+	w.set("TERMINAL_DOCKER_VOLUMES", []string{w.cwd + "/data:/a", "~/alias/up/id:/b", "~/project:/workspace:ro"})
+	w.expects([]string{secret + ":/a", secret + "/id:/b", project + ":ro", "$HOME/token:/root/.hermes/cache/key:ro",
+		secret + ":/root/.hermes/external_skills/0:ro", secret + ":/root/.hermes/cache/documents:ro", "$HOME/cache/web:/root/.hermes/cache/web:ro"}, nil)
+}
+
 func TestHermesOwnFilesAreNotMounted(t *testing.T) {
 	w := newWorld(t)
 	base := filepath.Dir(w.user)

@@ -70,7 +70,7 @@ func (c *collection) warn(format string, args ...any) {
 // volumes adds what the configuration itself names.
 func (c *collection) volumes(settings config.Mounts) {
 	workspace := false
-	var found []sandbox.Mount
+	var found []sandbox.Mount // with their sources as they were written
 	for _, text := range settings.Volumes {
 		m, err := c.host.volume(text)
 		if err != nil {
@@ -83,28 +83,34 @@ func (c *collection) volumes(settings config.Mounts) {
 		found = append(found, m)
 	}
 	if settings.CwdToWorkspace && !workspace {
-		c.cwd(settings.Cwd)
+		dir, err := c.cwd(settings.Cwd)
+		if err != nil {
+			c.warn("cannot mount the caller's directory at %s: %v; the sandbox goes without it", sandbox.Workspace, err)
+		} else {
+			found = slices.Insert(found, 0, sandbox.Mount{Source: dir, Target: sandbox.Workspace, Origin: sandbox.ByConfig})
+		}
 	}
 	for _, m := range found {
+		written := m.Source
+		m.Source = resolve(written)
+		if err := leadsOut(written, m.Source, found); err != nil {
+			c.warn("cannot mount %s at %s: %v; the sandbox goes without it", written, m.Target, err)
+			continue
+		}
 		c.add(m)
 	}
 }
 
-// cwd adds the caller's directory as the workspace.
-func (c *collection) cwd(dir string) {
+// cwd is the caller's directory.
+func (c *collection) cwd(dir string) (string, error) {
 	if in(dir, sandbox.Home) || in(dir, sandbox.Workspace) {
-		c.warn("cannot mount the caller's directory at %s: the setting cwd, %s, names a directory of the sandbox", sandbox.Workspace, dir)
-		return
+		return "", fmt.Errorf("the setting cwd, %s, names a directory of the sandbox", dir)
 	}
 	dir, err := config.ExpandHome(c.host.lookup, dir)
-	if err == nil {
-		dir, err = filepath.Abs(dir) // of nothing, where we are
-	}
 	if err != nil {
-		c.warn("cannot mount the caller's directory at %s: %v", sandbox.Workspace, err)
-		return
+		return "", err
 	}
-	c.add(sandbox.Mount{Source: resolve(dir), Target: sandbox.Workspace, Origin: sandbox.ByConfig})
+	return filepath.Abs(dir) // of nothing, where we are
 }
 
 // in says whether a path of a sandbox is dir or below it.

@@ -27,6 +27,9 @@ func (c *collection) addProfile(source, target string) {
 func (c *collection) credentials(names []string) {
 	for _, name := range names {
 		source, err := regularInside(c.host.config.Home, name)
+		if err == nil {
+			err = leadsOut(filepath.Join(c.host.config.Home, name), source, c.list)
+		}
 		if err != nil {
 			c.warn("cannot mount the credential file %q: %v; the sandbox goes without it", name, err)
 			continue
@@ -73,7 +76,7 @@ func regularInside(dir, name string) (string, error) {
 // caches adds those that exist.
 func (c *collection) caches() {
 	for _, name := range cacheDirs {
-		dir, err := directory(filepath.Join(c.host.config.Home, "cache", name))
+		dir, err := c.directory(filepath.Join(c.host.config.Home, "cache", name))
 		if errors.Is(err, os.ErrNotExist) {
 			continue
 		}
@@ -112,7 +115,7 @@ func (c *collection) skillDirs(others []string) []skillDir {
 	var found []skillDir
 	seen := make(map[string]bool)
 	add := func(dir, target string) error {
-		real, err := directory(dir)
+		real, err := c.directory(dir)
 		if err == nil && !seen[real] {
 			seen[real] = true
 			found = append(found, skillDir{real, target})
@@ -140,7 +143,7 @@ func (c *collection) skillDirs(others []string) []skillDir {
 }
 
 // directory returns the real path of a directory.
-func directory(dir string) (string, error) {
+func (c *collection) directory(dir string) (string, error) {
 	real, err := filepath.EvalSymlinks(dir)
 	if err != nil {
 		return "", err
@@ -148,6 +151,9 @@ func directory(dir string) (string, error) {
 	info, err := os.Stat(real)
 	if err == nil && !info.IsDir() {
 		err = errors.New("it is not a directory")
+	}
+	if err == nil {
+		err = leadsOut(dir, real, c.list)
 	}
 	return real, err
 }

@@ -16,6 +16,7 @@ func (h *Host) Parse(text string) (sandbox.Mount, error) {
 	if err != nil {
 		return m, err
 	}
+	m.Source = resolve(m.Source)
 	switch options {
 	case "ro":
 		m.ReadOnly = true
@@ -27,7 +28,7 @@ func (h *Host) Parse(text string) (sandbox.Mount, error) {
 }
 
 // volume reads a volume of the configuration, which may have been written for
-// Docker: SOURCE:TARGET[:OPTION,…].
+// Docker: SOURCE:TARGET[:OPTION,…]. Links in its source are not yet followed.
 func (h *Host) volume(text string) (sandbox.Mount, error) {
 	m, options, err := h.split(text)
 	if err != nil {
@@ -50,8 +51,7 @@ func (h *Host) volume(text string) (sandbox.Mount, error) {
 	return m, nil
 }
 
-// split takes the parts of a mount, with a source that is absolute and has no
-// links.
+// split takes the parts of a mount, with a source that is absolute.
 func (h *Host) split(text string) (m sandbox.Mount, options string, err error) {
 	if looksLikeWindows(text) {
 		return m, "", errors.New("paths of Windows do not exist in a sandbox of this system")
@@ -73,7 +73,7 @@ func (h *Host) split(text string) (m sandbox.Mount, options string, err error) {
 	if err != nil {
 		return m, "", err
 	}
-	return sandbox.Mount{Source: resolve(source), Target: parts[1]}, options, nil
+	return sandbox.Mount{Source: source, Target: parts[1]}, options, nil
 }
 
 // looksLikeWindows finds drive letters and backslashes where a colon separates
