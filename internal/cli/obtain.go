@@ -100,7 +100,10 @@ func (a *app) refresh(ctx context.Context, m *sandbox.Manager, box *sandbox.Sand
 	if want.Hash() == have.Hash() || len(have.Env) > 0 {
 		return box, nil
 	}
-	box.Close()
+	// Our own hold must not keep it in use.
+	if err := box.Close(); err != nil {
+		return nil, err
+	}
 	made, err := m.Ensure(ctx, id, want)
 	var drift *sandbox.DriftError
 	if !errors.As(err, &drift) || withoutProfile(want).Hash() != withoutProfile(have).Hash() {
