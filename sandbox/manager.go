@@ -245,7 +245,7 @@ func (m *Manager) replace(ctx context.Context, info Info, spec Spec, difference 
 		return drift
 	}
 	for patience := time.Now().Add(leaving); ; {
-		retired, st, err := m.retire(ctx, info.Identity, 0)
+		retired, st, err := m.retire(ctx, info.Identity, wire.Retire{})
 		if errors.Is(err, errUnsupported) {
 			return drift // it cannot say whether anybody needs it
 		}
@@ -274,8 +274,8 @@ func (m *Manager) replace(ctx context.Context, info Info, spec Spec, difference 
 // leaving is how long the guest may take to notice that a caller has gone.
 const leaving = 300 * time.Millisecond
 
-// retire asks a guest to end if it has been unused for idle.
-func (m *Manager) retire(ctx context.Context, id Identity, idle time.Duration) (bool, wire.Status, error) {
+// retire asks a guest to end, and says whether it does.
+func (m *Manager) retire(ctx context.Context, id Identity, req wire.Retire) (bool, wire.Status, error) {
 	var failed error
 	// A guest that ends may do so before its answer is read: then it is gone
 	// when it is asked again.
@@ -288,7 +288,7 @@ func (m *Manager) retire(ctx context.Context, id Identity, idle time.Duration) (
 			failed = err
 			continue
 		}
-		retired, st, err := conn.retire(wire.Retire{Idle: idle})
+		retired, st, err := conn.retire(req)
 		conn.close()
 		if err == nil {
 			return retired, st, nil
@@ -422,7 +422,7 @@ func (m *Manager) reap(ctx context.Context, info Info) (bool, error) {
 	if err != nil {
 		return false, err
 	}
-	retired, _, err := m.retire(ctx, info.Identity, m.Window())
+	retired, _, err := m.retire(ctx, info.Identity, wire.Retire{Idle: m.Window()})
 	if retired && err == nil {
 		err = m.engine.Remove(ctx, info.Identity, false)
 	}

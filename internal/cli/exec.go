@@ -69,7 +69,7 @@ func (o *execOptions) inside(ctx context.Context, a *app, c config.Config, what 
 			return err
 		}
 	}
-	m, err := o.manager(c)
+	m, err := o.manager(a, c)
 	if err != nil {
 		return err
 	}

@@ -40,6 +40,9 @@ func (t *target) obtain(ctx context.Context, a *app, m *sandbox.Manager, c confi
 		// whose values nobody kept.
 		if info, _, err := m.Inspect(ctx, id); err == nil && len(info.Spec.Env) == 0 {
 			spec = &info.Spec
+		} else if kept, err := m.Remembered(ctx, id); err == nil {
+			kept.Env = nil
+			spec = &kept
 		}
 	}
 	whole := a.join(*spec, configured)

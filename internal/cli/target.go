@@ -15,9 +15,9 @@ import (
 )
 
 // engines makes the engines of this build by their names.
-var engines = map[string]func(config.Config) (sandbox.Engine, error){
-	"native": func(c config.Config) (sandbox.Engine, error) {
-		return native.New(native.Options{Root: c.SandboxRoot})
+var engines = map[string]func(*app, config.Config) (sandbox.Engine, error){
+	"native": func(a *app, c config.Config) (sandbox.Engine, error) {
+		return native.New(native.Options{Root: c.SandboxRoot, Progress: a.newFetching()})
 	},
 }
 
@@ -61,16 +61,16 @@ func (t *target) open(a *app) (*sandbox.Manager, config.Config, error) {
 	if err != nil {
 		return nil, c, err
 	}
-	m, err := t.manager(c)
+	m, err := t.manager(a, c)
 	return m, c, err
 }
 
-func (t *target) manager(c config.Config) (*sandbox.Manager, error) {
+func (t *target) manager(a *app, c config.Config) (*sandbox.Manager, error) {
 	newEngine, ok := engines[t.engine]
 	if !ok {
 		return nil, usagef("cannot use the engine %q: this hermes has %s", t.engine, strings.Join(engineNames(), ", "))
 	}
-	e, err := newEngine(c)
+	e, err := newEngine(a, c)
 	if err != nil {
 		return nil, cannot("use the engine "+t.engine, err)
 	}

@@ -51,7 +51,17 @@ type Image struct {
 	Order  []string
 	// Changes is the directory for what the sandbox writes.
 	Changes Bind
+	// Frozen are sets of files that were written on the image before, the newest
+	// first. Each has a RootPart, and one of each of the Parts.
+	Frozen []Bind
+	Parts  []Part
 }
+
+// RootPart is the name of the root's own files in a set of frozen ones.
+const RootPart = "root"
+
+// Part is a directory of a sandbox that has frozen files of its own.
+type Part struct{ Name, Target string }
 
 // Link is a symbolic link in the new root.
 type Link struct{ Path, Target string }

@@ -3,6 +3,7 @@ package jail
 import (
 	"fmt"
 	"os"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -27,10 +28,7 @@ func buildRoot(c Config, files map[string]*os.File) (copied string, err error) {
 	for _, d := range devices {
 		binds = append(binds, Bind{Source: "/dev/" + d, Target: "/dev/" + d, Writable: true, Device: true})
 	}
-	sources := binds
-	if c.Image != nil {
-		sources = append(binds[:len(binds):len(binds)], c.Image.Layers, c.Image.Changes)
-	}
+	sources := append(imageSources(c.Image), binds...)
 	trees := make([]int, len(sources))
 	for i, b := range sources {
 		tree, err := openTree(b, files)
@@ -44,12 +42,20 @@ func buildRoot(c Config, files map[string]*os.File) (copied string, err error) {
 	if err := standOnScaffold(); err != nil {
 		return "", err
 	}
+	image, trees := trees[:len(sources)-len(binds)], trees[len(sources)-len(binds):]
 	if c.Image != nil {
-		copied, err = layImage(c, trees[len(binds)], trees[len(binds)+1])
-	} else {
-		err = furnish(".", c)
-	}
-	if err != nil {
+		made, err := layImage(c, image)
+		if err != nil {
+			return "", fmt.Errorf("cannot lay out the image: %w", err)
+		}
+		copied = made.copied
+		for i, p := range c.Image.Parts {
+			binds = append(binds, Bind{Source: p.Name, Target: p.Target, Writable: true, Owned: true})
+			trees = append(trees, made.parts[i])
+		}
+		// What lies below another mount must be mounted after it.
+		sortByTarget(binds, trees)
+	} else if err := furnish(".", c); err != nil {
 		return "", err
 	}
 	top, err := openPlace(".")
@@ -79,6 +85,18 @@ func buildRoot(c Config, files map[string]*os.File) (copied string, err error) {
 		return "", err
 	}
 	return copied, leaveOldRoot(c.Image != nil)
+}
+
+// sortByTarget sorts binds together with their trees.
+func sortByTarget(binds []Bind, trees []int) {
+	order := make(map[int]Bind, len(trees))
+	for i, tree := range trees {
+		order[tree] = binds[i]
+	}
+	slices.SortStableFunc(trees, func(a, b int) int { return strings.Compare(order[a].Target, order[b].Target) })
+	for i, tree := range trees {
+		binds[i] = order[tree]
+	}
 }
 
 // leaveOldRoot comes last: the kernel lets us mount /proc only while it can see that

@@ -155,7 +155,7 @@ func fromHost(programs []string) ([]File, error) {
 	}
 	if dir := pythonLibrary(programs); dir != "" {
 		err := filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
-			if err != nil || !d.Type().IsRegular() || strings.Contains(path, "__pycache__") || strings.Contains(path, "/test/") {
+			if err != nil || !d.Type().IsRegular() || strings.Contains(path, "__pycache__") || strings.Contains(path, "/test/") || strings.Contains(path, "-packages/") {
 				return err
 			}
 			return add(path)

@@ -43,6 +43,7 @@ type creation struct {
 	ids    idMap
 	image  *image.Image // nil for the host's own programs
 	layers []string     // of the image, the topmost first
+	stack  stack        // frozen files that it stands on
 	// user is who commands run as, and imageUser whom the image names but who does
 	// not exist here.
 	user, imageUser string
@@ -144,13 +145,9 @@ func (c *creation) makeDir() error {
 // makeOwned makes a directory for root of the sandbox, who to an ordinary caller
 // is the caller.
 func (c *creation) makeOwned(name string) error {
-	path := filepath.Join(c.dir, name)
-	err := os.Mkdir(path, 0o700)
+	err := ownDir(filepath.Join(c.dir, name), c.ids)
 	if errors.Is(err, os.ErrExist) {
 		return nil
-	}
-	if err == nil && os.Geteuid() == 0 {
-		err = os.Chown(path, c.ids.UID, c.ids.GID)
 	}
 	if err != nil {
 		return fmt.Errorf("cannot make its directory: %w", err)
@@ -297,6 +294,11 @@ func (c *creation) recordState(context.Context) error {
 	}
 	if err := c.state.Describe(c.guest.PID); err != nil {
 		return err
+	}
+	if c.image != nil && !c.spec.Ephemeral {
+		if err := rememberSpec(c.dir, c.spec); err != nil {
+			return err
+		}
 	}
 	return c.state.Write(c.dir)
 }

@@ -57,7 +57,10 @@ func (b body) RemoveFiles(ctx context.Context, id sandbox.Identity, st *host.Sta
 	if err != nil {
 		return err
 	}
-	return errors.Join(removeAs(ctx, ids, dir), unpin(ctx, id.Home, dir))
+	if err := removeAs(ctx, ids, dir); err != nil {
+		return err
+	}
+	return errors.Join(unpin(ctx, id.Home, dir), b.engine.collectFrozen(ctx, id.Home, ids))
 }
 
 // removeAs removes a tree. Files of other ids of a sandbox belong to subordinate ids

@@ -72,8 +72,14 @@ const pinPrefix = "sandbox in "
 
 // getImage finds the image of the spec, or fetches it. A sandbox that has files keeps
 // the image that they are based on, also when its name stands for another one by now.
-func (c *creation) getImage(ctx context.Context) error {
+func (c *creation) getImage(ctx context.Context) (err error) {
+	if c.stack, err = c.engine.finishFreezing(c.id.Home, c.dir); err != nil {
+		return err
+	}
 	if c.spec.Image == "" {
+		if len(c.stack.Sets) > 0 {
+			return fmt.Errorf("its files were forked from an image: name it, or remove the sandbox with its files")
+		}
 		return nil
 	}
 	source, err := image.Parse(c.spec.Image)
@@ -87,6 +93,9 @@ func (c *creation) getImage(ctx context.Context) error {
 	pinned, err := store.Get(pin(c.dir))
 	if err == nil && pinned.Source == source.String() {
 		return c.useImage(store, pinned)
+	}
+	if len(c.stack.Sets) > 0 {
+		return fmt.Errorf("its files were forked from image %q and mean nothing on another: remove it with its files first", pinned.Source)
 	}
 	if err != nil && !errors.Is(err, image.ErrAbsent) {
 		return err
@@ -183,21 +192,8 @@ func (c *creation) describeImage() error {
 		}
 		root.Order = append(root.Order, rel)
 	}
-	if c.ids.Mode == idsRange {
-		for _, b := range []struct {
-			*jail.Bind
-			shift bool
-		}{{&root.Layers, true}, {&root.Changes, false}} {
-			tree, err := c.openTree(b.Source, b.shift)
-			if err != nil {
-				return err
-			}
-			b.Descriptor = fmt.Sprint(jail.MountFD, len(c.files))
-			c.give(b.Descriptor, tree)
-		}
-	}
 	c.config.Image = root
-	return nil
+	return errors.Join(c.handOverTree(&root.Layers, true), c.handOverTree(&root.Changes, false), c.describeStack())
 }
 
 // takeUser finds out who the image's commands run as, where the spec does not say.

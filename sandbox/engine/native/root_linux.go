@@ -195,7 +195,7 @@ func (c *creation) mounts(target string) bool {
 func (c *creation) addBinds() error {
 	if !c.spec.Ephemeral {
 		for name, target := range map[string]string{"home": sandbox.Home, "workspace": sandbox.Workspace} {
-			if target == sandbox.Workspace && c.mounts(target) {
+			if target == sandbox.Workspace && c.mounts(target) || c.stacked(target) {
 				continue
 			}
 			if err := c.addBind(jail.Bind{Source: filepath.Join(c.dir, name), Target: target, Writable: true, Owned: true}, false); err != nil {
