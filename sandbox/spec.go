@@ -240,7 +240,9 @@ func (s Spec) Difference(other Spec) []string {
 		}
 	}
 	add("image", a.Image, b.Image)
-	add("cwd", a.Cwd, b.Cwd)
+	if a.Image == b.Image || a.Cwd != "" && b.Cwd != "" { // otherwise it is the image's to say
+		add("cwd", a.Cwd, b.Cwd)
+	}
 	add("memory", a.Limits.Memory, b.Limits.Memory)
 	add("cpus", a.Limits.CPUs, b.Limits.CPUs)
 	add("pids", a.Limits.Pids, b.Limits.Pids)
