@@ -65,6 +65,9 @@ func NewManager(e Engine, o Options) *Manager {
 	return m
 }
 
+// Capabilities is what the manager's engine can do.
+func (m *Manager) Capabilities() Capabilities { return m.engine.Capabilities() }
+
 // Window is how long a sandbox must be unused before it is reaped.
 func (m *Manager) Window() time.Duration { return 2 * max(minLifetime, m.options.Lifetime) }
 

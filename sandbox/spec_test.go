@@ -70,6 +70,7 @@ func TestWhatMeansTheSameHasOneHash(t *testing.T) {
 		"no limit":         {{Limits: sandbox.Limits{Memory: -1}}, {Limits: sandbox.Limits{Memory: -7}}},
 		"no variables":     {{}, {Env: map[string]string{}}},
 		"order of mounts":  {{Mounts: mounts}, {Mounts: reversed}},
+		"who wants mounts": {{Mounts: mounts[:1]}, {Mounts: []sandbox.Mount{{Source: "/a", Target: "/b", Origin: sandbox.ByProfile}}}},
 		"what is demanded": {{}, {Require: []string{sandbox.FactSeccomp}}},
 		"negative CPUs":    {{}, {Limits: sandbox.Limits{CPUs: -1}}},
 	} {

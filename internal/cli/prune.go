@@ -9,6 +9,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"hermes.example/hermes/internal/mounts"
 	"hermes.example/hermes/sandbox"
 )
 
@@ -64,6 +65,9 @@ func runPrune(ctx context.Context, a *app, o *pruneOptions) error {
 		report.Removed, report.Kept = append(report.Removed, r.Removed...), append(report.Kept, r.Kept...)
 		report.Leftovers += r.Leftovers
 		err = errors.Join(err, pruneErr)
+	}
+	if o.all {
+		err = errors.Join(err, mounts.Forget(c))
 	}
 	if writeErr := o.tell(a, report); err == nil {
 		err = writeErr

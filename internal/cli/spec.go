@@ -45,11 +45,11 @@ func (s *specOptions) addEphemeral(cmd *cobra.Command) {
 }
 
 // given says whether the caller said anything about the sandbox itself.
-func (s *specOptions) given() bool {
-	return slices.ContainsFunc(specFlags, func(name string) bool {
-		f := s.cmd.Flags().Lookup(name)
-		return f != nil && f.Changed
-	})
+func (s *specOptions) given() bool { return slices.ContainsFunc(specFlags, s.said) }
+
+func (s *specOptions) said(flag string) bool {
+	f := s.cmd.Flags().Lookup(flag)
+	return f != nil && f.Changed
 }
 
 // spec checks the options, and makes the spec that they mean.
@@ -72,7 +72,7 @@ func (s *specOptions) spec(a *app, c config.Config) (*sandbox.Spec, error) {
 		}
 		spec.Require = append(spec.Require, name)
 	}
-	if spec.Mounts, err = mounts(c, a.lookup, s.here, s.mounts); err != nil {
+	if spec.Mounts, err = givenMounts(c, a.lookup, s.here, s.mounts); err != nil {
 		return nil, err
 	}
 	if err := spec.Validate(); err != nil {

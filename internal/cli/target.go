@@ -1,12 +1,8 @@
 package cli
 
 import (
-	"context"
 	"crypto/rand"
 	"encoding/hex"
-	"errors"
-	"fmt"
-	"os"
 	"slices"
 	"strings"
 	"time"
@@ -92,50 +88,6 @@ func managerOf(a *app, c config.Config, name string) (*sandbox.Manager, error) {
 	}
 	// A lifetime of zero means the shortest to the user, the default to the Manager.
 	return sandbox.NewManager(e, sandbox.Options{Lifetime: max(c.Lifetime, time.Second), NoSweep: !c.OrphanReaper}), nil
-}
-
-// obtain returns the target's sandbox. With a spec it is made to fit; without
-// one it is taken as it is, and made when there is none.
-func (t *target) obtain(ctx context.Context, m *sandbox.Manager, c config.Config, spec *sandbox.Spec) (*sandbox.Sandbox, error) {
-	// An identity's home is compared by its real path, which it has once it exists.
-	if err := os.MkdirAll(c.Home, 0o700); err != nil {
-		return nil, fmt.Errorf("cannot make the home: %w", err)
-	}
-	id := t.identity(c)
-	if spec != nil && spec.Ephemeral {
-		if err := checkEphemeral(ctx, m, id); err != nil {
-			return nil, err
-		}
-	}
-	if spec == nil {
-		box, err := m.Attach(ctx, id)
-		if !errors.Is(err, sandbox.ErrNotFound) && !errors.Is(err, sandbox.ErrGone) {
-			return box, err
-		}
-		spec = &sandbox.Spec{}
-		// One that has stopped comes back as it was, unless it had variables,
-		// whose values nobody kept.
-		if info, _, err := m.Inspect(ctx, id); err == nil && len(info.Spec.Env) == 0 {
-			spec = &info.Spec
-		} else if kept, err := m.Remembered(ctx, id); err == nil {
-			kept.Env = nil
-			spec = &kept
-		}
-	}
-	return m.Ensure(ctx, id, *spec)
-}
-
-// checkEphemeral refuses a task that keeps files: an ephemeral sandbox has none,
-// and takes those of its task along when it ends.
-func checkEphemeral(ctx context.Context, m *sandbox.Manager, id sandbox.Identity) error {
-	if info, _, err := m.Inspect(ctx, id); err == nil && info.Spec.Ephemeral {
-		return nil
-	}
-	kept, err := m.Keeps(ctx, id)
-	if err == nil && kept {
-		err = fmt.Errorf("the task %q keeps files, and an ephemeral sandbox would not: choose another task", id.Task)
-	}
-	return err
 }
 
 func randomTask() string {

@@ -129,3 +129,39 @@ func (p place) target(name string, directory bool) (int, error) {
 	}
 	return p.open(name, 0)
 }
+
+// taken says which part of a mount point is something else than it has to be: commands
+// of an earlier run may have put it there. It returns nil if nothing is in the way.
+func (p place) taken(name string, directory bool) error {
+	parts := strings.Split(strings.Trim(path.Clean("/"+name), "/"), "/")
+	for i := range parts {
+		part := path.Join(parts[:i+1]...)
+		fd, err := p.open(part, unix.O_NOFOLLOW)
+		if err != nil {
+			return nil
+		}
+		var stat unix.Stat_t
+		err = unix.Fstat(fd, &stat)
+		unix.Close(fd)
+		needed := uint32(unix.S_IFDIR)
+		if i == len(parts)-1 && !directory {
+			needed = unix.S_IFREG
+		}
+		if kind := stat.Mode & unix.S_IFMT; err == nil && kind != needed {
+			return fmt.Errorf("/%s is %s where %s is needed; remove it, or mount elsewhere", part, kindName(kind), kindName(needed))
+		}
+	}
+	return nil
+}
+
+func kindName(kind uint32) string {
+	switch kind {
+	case unix.S_IFDIR:
+		return "a directory"
+	case unix.S_IFLNK:
+		return "a link"
+	case unix.S_IFREG:
+		return "a file"
+	}
+	return "a special file"
+}

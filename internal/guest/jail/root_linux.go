@@ -244,12 +244,16 @@ func (p place) attach(b Bind, tree int) error {
 	if err := unix.Fstatat(tree, "", &stat, unix.AT_EMPTY_PATH); err != nil {
 		return fmt.Errorf("cannot bind %s: %w", b.Source, err)
 	}
-	target, err := p.target(b.Target, stat.Mode&unix.S_IFMT == unix.S_IFDIR)
+	directory := stat.Mode&unix.S_IFMT == unix.S_IFDIR
+	target, err := p.target(b.Target, directory)
 	if err == nil {
 		defer unix.Close(target)
 		err = unix.MoveMount(tree, "", target, "", unix.MOVE_MOUNT_F_EMPTY_PATH|unix.MOVE_MOUNT_T_EMPTY_PATH)
 	}
 	if err != nil {
+		if taken := p.taken(b.Target, directory); taken != nil {
+			err = taken
+		}
 		return fmt.Errorf("cannot bind %s at %s: %w", b.Source, b.Target, err)
 	}
 	return nil

@@ -35,7 +35,7 @@ const runMark = ""
 
 // Capabilities tells what native sandboxes can have.
 func (e *Engine) Capabilities() sandbox.Capabilities {
-	return sandbox.Capabilities{Direct: true, Isolated: true, GuestBuild: e.Build(), Images: true, Networks: []sandbox.Network{sandbox.NetworkNone, sandbox.NetworkHost}}
+	return sandbox.Capabilities{Direct: true, Isolated: true, Mounts: true, GuestBuild: e.Build(), Images: true, Networks: []sandbox.Network{sandbox.NetworkNone, sandbox.NetworkHost}}
 }
 
 // body is what the core asks of this engine.

@@ -10,7 +10,7 @@ import (
 	"testing"
 	"time"
 
-	"hermes.example/hermes/internal/image/imagetest"
+	"hermes.example/hermes/internal/image/hostimage"
 	"hermes.example/hermes/sandbox"
 	"hermes.example/hermes/sandbox/engine/native"
 )
@@ -39,7 +39,7 @@ func (a *imageArena) changes(task string) string {
 
 func TestForksHaveTheFilesAndGoTheirOwnWays(t *testing.T) {
 	a := newImageArena(t, native.Options{})
-	spec := sandbox.Spec{Image: writeImage(t, imagetest.Config{}, []imagetest.File{{Name: "srv/a", Content: "a"}, {Name: "srv/b", Content: "b"}}), Cwd: "/"}
+	spec := sandbox.Spec{Image: writeImage(t, hostimage.Config{}, []hostimage.File{{Name: "srv/a", Content: "a"}, {Name: "srv/b", Content: "b"}}), Cwd: "/"}
 	parent := a.ensure("p", spec)
 	a.says(parent, "echo root >/srv/new; rm /srv/a; echo home >~/h; mkdir -p /workspace/d; echo work >/workspace/d/w; chmod 750 /root; sleep 0", "")
 	if got, want := a.changes("p"), "d /srv/a\na /srv/new"; got != want {
@@ -83,7 +83,7 @@ func TestForksHaveTheFilesAndGoTheirOwnWays(t *testing.T) {
 // What forks stood on goes with the last of them.
 func TestFrozenFilesGoWithTheLastWhoStandsOnThem(t *testing.T) {
 	a := newImageArena(t, native.Options{})
-	spec := sandbox.Spec{Image: writeImage(t, imagetest.Config{})}
+	spec := sandbox.Spec{Image: writeImage(t, hostimage.Config{})}
 	a.says(a.ensure("p", spec), "echo x >/x", "")
 	if err := a.fork("p", "one"); err != nil {
 		t.Fatal(err)
@@ -106,7 +106,7 @@ func TestFrozenFilesGoWithTheLastWhoStandsOnThem(t *testing.T) {
 
 func TestForkRefusals(t *testing.T) {
 	a := newImageArena(t, native.Options{})
-	spec := sandbox.Spec{Image: writeImage(t, imagetest.Config{})}
+	spec := sandbox.Spec{Image: writeImage(t, hostimage.Config{})}
 	box := a.ensure("p", spec)
 	done := make(chan error, 1)
 	began := make(chan struct{})
@@ -154,7 +154,7 @@ func TestForkRefusals(t *testing.T) {
 // no file is lost.
 func TestForkKilledAtAnyStepLosesNothing(t *testing.T) {
 	a := newImageArena(t, native.Options{})
-	spec := sandbox.Spec{Image: writeImage(t, imagetest.Config{}), Cwd: "/"}
+	spec := sandbox.Spec{Image: writeImage(t, hostimage.Config{}), Cwd: "/"}
 	const look = "cat /r ~/h /workspace/w"
 	a.says(a.ensure("p", spec), "echo r >/r; echo h >~/h; echo w >/workspace/w; "+look, "r\nh\nw")
 	dir := filepath.Join(a.home, "sandboxes", "native", "p")

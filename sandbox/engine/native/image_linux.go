@@ -168,6 +168,25 @@ func CollectImages(ctx context.Context, home string) (int, error) {
 	return store.GC(ctx)
 }
 
+// RemoveImages removes all images of a home that no sandbox needs.
+func RemoveImages(ctx context.Context, home string) error {
+	store, err := Images(home)
+	if err != nil {
+		return err
+	}
+	images, err := store.List()
+	for _, img := range images {
+		if err == nil && !Pinned(img) {
+			err = store.Remove(ctx, img.Name)
+		}
+	}
+	if err != nil {
+		return err
+	}
+	_, err = CollectImages(ctx, home)
+	return err
+}
+
 // imagesName is the directory of the images of a home.
 const imagesName = "images"
 

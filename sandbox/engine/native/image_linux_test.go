@@ -19,7 +19,7 @@ import (
 	"github.com/google/go-containerregistry/pkg/v1/remote"
 	"golang.org/x/sys/unix"
 
-	"hermes.example/hermes/internal/image/imagetest"
+	"hermes.example/hermes/internal/image/hostimage"
 	"hermes.example/hermes/sandbox"
 	"hermes.example/hermes/sandbox/engine/native"
 )
@@ -83,12 +83,9 @@ func newImageArena(t *testing.T, o native.Options) *imageArena {
 			if native.Pinned(img) {
 				t.Errorf("a sandbox that is gone holds on to an image: %s", img.Name)
 			}
-			if err := store.Remove(ctx, img.Name); err != nil {
-				t.Error(err)
-			}
 		}
 		// Also what only the sandboxes' ids may remove.
-		if _, err := native.CollectImages(ctx, a.home); err != nil {
+		if err := native.RemoveImages(ctx, a.home); err != nil {
 			t.Error(err)
 		}
 	})
@@ -126,10 +123,10 @@ func (a *imageArena) stop(box *sandbox.Sandbox) {
 	}
 }
 
-func writeImage(t *testing.T, config imagetest.Config, layers ...[]imagetest.File) string {
+func writeImage(t *testing.T, config hostimage.Config, layers ...[]hostimage.File) string {
 	t.Helper()
 	programs := []string{"bash", "sh", "cat", "ls", "id", "stat", "rm", "mkdir", "mv", "touch", "chmod", "ln", "find", "sort", "sleep", "readlink", "whoami", "echo", "wc"}
-	image, err := imagetest.Write(filepath.Join(t.TempDir(), "image"), config, programs, append([][]imagetest.File{imagetest.Base()}, layers...)...)
+	image, err := hostimage.Write(filepath.Join(t.TempDir(), "image"), config, programs, append([][]hostimage.File{hostimage.Base()}, layers...)...)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -138,8 +135,8 @@ func writeImage(t *testing.T, config imagetest.Config, layers ...[]imagetest.Fil
 
 func TestAnImageSaysWhoWhereAndWith(t *testing.T) {
 	a := newImageArena(t, native.Options{})
-	image := writeImage(t, imagetest.Config{Env: []string{"GREETING=hello world", "PATH=/usr/bin:/bin"}, WorkingDir: "/srv/app", User: "agent", Entrypoint: []string{"/never/run"}},
-		[]imagetest.File{{Name: "srv/app/", UID: 1234, GID: 1234}, {Name: "srv/app/file", Content: "x"}})
+	image := writeImage(t, hostimage.Config{Env: []string{"GREETING=hello world", "PATH=/usr/bin:/bin"}, WorkingDir: "/srv/app", User: "agent", Entrypoint: []string{"/never/run"}},
+		[]hostimage.File{{Name: "srv/app/", UID: 1234, GID: 1234}, {Name: "srv/app/file", Content: "x"}})
 	box := a.ensure("t", sandbox.Spec{Image: image})
 	who := "1234 1234"
 	if os.Getenv(idsVariable) == "single" {
@@ -156,8 +153,8 @@ func TestAnImageSaysWhoWhereAndWith(t *testing.T) {
 
 func TestChangesStayWithTheirSandboxAndTheirImage(t *testing.T) {
 	a := newImageArena(t, native.Options{})
-	first := writeImage(t, imagetest.Config{}, []imagetest.File{{Name: "etc/which", Content: "first"}, {Name: "data/a", Content: "a"}, {Name: "data/b", Content: "b"}})
-	second := writeImage(t, imagetest.Config{}, []imagetest.File{{Name: "etc/which", Content: "second"}})
+	first := writeImage(t, hostimage.Config{}, []hostimage.File{{Name: "etc/which", Content: "first"}, {Name: "data/a", Content: "a"}, {Name: "data/b", Content: "b"}})
+	second := writeImage(t, hostimage.Config{}, []hostimage.File{{Name: "etc/which", Content: "second"}})
 	box, beside := a.ensure("t", sandbox.Spec{Image: first}), a.ensure("beside", sandbox.Spec{Image: first})
 	a.says(box, "echo changed >/etc/which; rm /data/a; mkdir /new; echo n >/new/f; mv /data /moved; cat /etc/which; ls /moved", "changed\nb")
 	a.says(beside, "cat /etc/which; ls /data; ls -d /new 2>/dev/null", "firsta\nb")
@@ -177,10 +174,10 @@ func TestLayersHideWhatTheyRemove(t *testing.T) {
 
 // layered has files that a layer removes, replaces and hides.
 func layered(t *testing.T) string {
-	return writeImage(t, imagetest.Config{},
-		[]imagetest.File{{Name: "d/gone", Content: "x"}, {Name: "d/kept", Content: "kept", Mode: 0o640}, {Name: "o/below", Content: "x"}, {Name: "o/sub/", Mode: 0o700},
+	return writeImage(t, hostimage.Config{},
+		[]hostimage.File{{Name: "d/gone", Content: "x"}, {Name: "d/kept", Content: "kept", Mode: 0o640}, {Name: "o/below", Content: "x"}, {Name: "o/sub/", Mode: 0o700},
 			{Name: "becomes/dir/file", Content: "x"}, {Name: "file", Content: "x"}, {Name: "d/hard", Typeflag: '1', Link: "d/kept"}},
-		[]imagetest.File{{Name: "d/.wh.gone"}, {Name: "o/.wh..wh..opq"}, {Name: "o/above", Content: "above"}, {Name: "becomes", Content: "a file"},
+		[]hostimage.File{{Name: "d/.wh.gone"}, {Name: "o/.wh..wh..opq"}, {Name: "o/above", Content: "above"}, {Name: "becomes", Content: "a file"},
 			{Name: "file/", Mode: 0o711}, {Name: "file/in", Content: "in"}, {Name: "link", Link: "/d/kept"}})
 }
 
@@ -238,11 +235,11 @@ func TestAnImageCannotMoveWhatIsTheSandboxs(t *testing.T) {
 	}
 	for _, link := range []string{outside, "/proc/self/root" + outside, "../../../.." + outside, "/proc", "nowhere", "tmp"} {
 		a := newImageArena(t, native.Options{})
-		var files []imagetest.File
+		var files []hostimage.File
 		for _, place := range []string{"proc", "dev", "run", "workspace", "var/tmp", "etc/hosts", "etc/resolv.conf"} {
-			files = append(files, imagetest.File{Name: place, Link: link})
+			files = append(files, hostimage.File{Name: place, Link: link})
 		}
-		box := a.ensure("t", sandbox.Spec{Image: writeImage(t, imagetest.Config{}, files)})
+		box := a.ensure("t", sandbox.Spec{Image: writeImage(t, hostimage.Config{}, files)})
 		a.says(box, "stat -f -c %T /proc /dev /run /var/tmp; readlink /proc/1/../self/../1/cwd >/dev/null; stat -c %F /etc/hosts /workspace", "proc\ntmpfs\ntmpfs\ntmpfs\nregular file\ndirectory")
 		if entries, err := os.ReadDir(outside); err != nil || len(entries) != 1 {
 			t.Errorf("%s: %v %v", link, entries, err)
@@ -256,7 +253,7 @@ func TestAnImageCannotMoveWhatIsTheSandboxs(t *testing.T) {
 func TestAnImageIsFetchedFromARegistryOnce(t *testing.T) {
 	server := httptest.NewServer(registry.New(registry.Logger(log.New(io.Discard, "", 0))))
 	t.Cleanup(server.Close)
-	path, err := layout.FromPath(strings.TrimPrefix(writeImage(t, imagetest.Config{WorkingDir: "/srv"}), "oci:"))
+	path, err := layout.FromPath(strings.TrimPrefix(writeImage(t, hostimage.Config{WorkingDir: "/srv"}), "oci:"))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -306,9 +303,9 @@ func TestAnImageThatCannotBeHadIsOneClearError(t *testing.T) {
 		"oci:" + filepath.Join(a.home, "none"): "cannot fetch image",
 		"UPPER/case":                           "cannot read the image name",
 		strings.TrimPrefix(server.URL, "http://") + "/no/such:tag":          "cannot fetch image",
-		writeImage(t, imagetest.Config{User: "stranger"}):                   "is not in its /etc/passwd",
-		writeImage(t, imagetest.Config{}, []imagetest.File{{Name: "../x"}}): "leads out",
-		writeImage(t, imagetest.Config{Env: []string{"NOVALUE"}}):           "is not NAME=value",
+		writeImage(t, hostimage.Config{User: "stranger"}):                   "is not in its /etc/passwd",
+		writeImage(t, hostimage.Config{}, []hostimage.File{{Name: "../x"}}): "leads out",
+		writeImage(t, hostimage.Config{Env: []string{"NOVALUE"}}):           "is not NAME=value",
 	} {
 		_, err := a.manager.Ensure(t.Context(), a.id("t"), sandbox.Spec{Image: image})
 		if err == nil || !strings.Contains(err.Error(), want) || strings.Contains(err.Error(), "\n") {

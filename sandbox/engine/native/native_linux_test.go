@@ -6,7 +6,7 @@ import (
 	"strings"
 	"testing"
 
-	"hermes.example/hermes/internal/image/imagetest"
+	"hermes.example/hermes/internal/image/hostimage"
 	"hermes.example/hermes/sandbox"
 	"hermes.example/hermes/sandbox/engine/native"
 	"hermes.example/hermes/sandbox/enginetest"
@@ -24,7 +24,7 @@ func TestNative(t *testing.T) { runSuite(t, sandbox.Spec{}, without(t)) }
 
 // TestNativeOnImage runs it in sandboxes whose root is an image.
 func TestNativeOnImage(t *testing.T) {
-	image, err := imagetest.Write(filepath.Join(t.TempDir(), "image"), imagetest.Config{}, imagetest.Programs, imagetest.Base())
+	image, err := hostimage.Write(filepath.Join(t.TempDir(), "image"), hostimage.Config{}, hostimage.Programs, hostimage.Base())
 	if err != nil {
 		t.Fatal(err)
 	}

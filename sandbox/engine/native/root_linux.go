@@ -89,7 +89,8 @@ func (c *creation) describeRoot() (jail.Config, error) {
 		config.Processes = uint64(max(c.spec.Limits.Pids, 0))
 	}
 	if c.spec.Ephemeral {
-		config.Scratch = append(config.Scratch, jail.Scratch{Path: sandbox.Home, Size: gib, Mode: 0o700, Owned: true})
+		config.Scratch = append(config.Scratch, jail.Scratch{Path: sandbox.Home, Size: gib, Mode: 0o700, Owned: true},
+			jail.Scratch{Path: "/home", Size: gib, Mode: 0o755, Owned: true})
 		if !c.mounts(sandbox.Workspace) {
 			config.Scratch = append(config.Scratch, jail.Scratch{Path: sandbox.Workspace, Size: 10 * gib, Mode: 0o755, Owned: true})
 		}

@@ -1,9 +1,10 @@
 //go:build linux
 
-// Package imagetest makes small images of real programs for tests: the machine's own
-// shell and tools with the libraries that they need. It needs no network and no
-// package manager.
-package imagetest
+// Package hostimage makes small images of real programs: the machine's own shell and
+// tools with the libraries that they need. It needs no network and no package manager.
+//
+// Tests and measurements use it, and nothing else does.
+package hostimage
 
 import (
 	"archive/tar"
@@ -25,7 +26,7 @@ import (
 	"github.com/google/go-containerregistry/pkg/v1/tarball"
 )
 
-// Programs is what a test of a sandbox expects to find.
+// Programs is what a sandbox is expected to have.
 var Programs = []string{
 	"bash", "sh", "env", "cat", "ls", "mkdir", "rm", "rmdir", "mv", "cp", "ln", "touch", "chmod", "chown", "stat", "id", "sleep", "true", "false",
 	"echo", "printf", "head", "tail", "wc", "sort", "tr", "cut", "sed", "grep", "awk", "mawk", "find", "xargs", "test", "pwd", "date", "dd", "seq", "yes",
