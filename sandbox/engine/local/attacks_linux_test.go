@@ -131,8 +131,10 @@ func TestLocalAttacks(t *testing.T) {
 	t.Run("a command cannot call its guest, nor another's", cannotCall)
 	t.Run("a caller that is gone is not let in", deadCaller)
 	t.Run("a command cannot pass for a guest", cannotPose)
+	t.Run("a command cannot put another guest in the place of its own", cannotMislead)
 	t.Run("a command can neither trace, read nor limit the guest", cannotTouch)
 	t.Run("a command that removes the socket ends its sandbox's run", socketRemoved)
+	t.Run("a command that removes its sandbox's state does so too", stateRemoved)
 	t.Run("what a killed guest leaves is ended before the next", killedGuest)
 	t.Run("what hides ends with its command and its sandbox", hiddenProcesses)
 	t.Run("a hermes inside drives nothing outside", hermesInside)
@@ -218,6 +220,30 @@ func cannotPose(t *testing.T) {
 	}
 }
 
+// A socket of another guest in the place of its own neither lets a command's caller
+// into the wrong sandbox nor ends that one.
+func cannotMislead(t *testing.T) {
+	for name, line := range map[string]string{"link": "ln -sf %s %s", "hard link": "ln -f %s %s", "rename": "mv %s %s"} {
+		t.Run(name, func(t *testing.T) {
+			a := newArena(t)
+			own, other := a.box("own"), a.box("other")
+			guest := a.guest("other")
+			a.says(own, fmt.Sprintf(line, quote(a.socket("other")), quote(a.socket("own"))))
+			own.Close()
+			if _, err := a.manager.StatusOf(t.Context(), a.id("own")); err == nil || !strings.Contains(err.Error(), "answers in place of its guest") {
+				t.Errorf("the error is %v", err)
+			}
+			if err := a.manager.Remove(t.Context(), a.id("own"), true); err != nil {
+				t.Error(err)
+			}
+			if a.guest("other") != guest {
+				t.Error("the other sandbox has ended")
+			}
+			other.Close()
+		})
+	}
+}
+
 func cannotTouch(t *testing.T) {
 	a := newArena(t)
 	box := a.box("own")
@@ -261,6 +287,19 @@ func socketRemoved(t *testing.T) {
 	a := newArena(t)
 	box := a.box("own")
 	a.says(box, "sleep 1000 >/dev/null 2>&1 & rm "+quote(a.socket("own")))
+	box.Close()
+	if got := a.says(a.box("own"), "echo well"); got != "well" {
+		t.Errorf("the next one says %q", got)
+	}
+	if left := guests(t); len(left) != 1 {
+		t.Errorf("there are %d guests: %q", len(left), left)
+	}
+}
+
+func stateRemoved(t *testing.T) {
+	a := newArena(t)
+	box := a.box("own")
+	a.says(box, "sleep 1000 >/dev/null 2>&1 & rm "+quote(filepath.Join(own(a.id("own"), sandbox.Spec{}), "state.json")))
 	box.Close()
 	if got := a.says(a.box("own"), "echo well"); got != "well" {
 		t.Errorf("the next one says %q", got)

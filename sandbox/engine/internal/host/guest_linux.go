@@ -16,7 +16,12 @@ type Guest struct {
 	pidfd    int
 }
 
-func (g *Guest) close() { unix.Close(g.pidfd) }
+// GuestOf is the guest of an identity, by a descriptor of its process, which it then
+// owns.
+func GuestOf(id sandbox.Identity, pidfd int) *Guest { return &Guest{Identity: id, pidfd: pidfd} }
+
+// Close gives the descriptor up.
+func (g *Guest) Close() { unix.Close(g.pidfd) }
 
 // exited says whether the process is dead, be it not yet waited for.
 func (g *Guest) exited() bool {
