@@ -135,6 +135,7 @@ func TestLocalAttacks(t *testing.T) {
 	t.Run("a command can neither trace, read nor limit the guest", cannotTouch)
 	t.Run("a command that removes the socket ends its sandbox's run", socketRemoved)
 	t.Run("a command that removes its sandbox's state does so too", stateRemoved)
+	t.Run("a command cannot have another process ended in its guest's place", stateForged)
 	t.Run("what a killed guest leaves is ended before the next", killedGuest)
 	t.Run("what hides ends with its command and its sandbox", hiddenProcesses)
 	t.Run("a hermes inside drives nothing outside", hermesInside)
@@ -254,7 +255,7 @@ func cannotTouch(t *testing.T) {
 		}
 	}
 	// The control: tracing as such works, inside on one of its own, outside too.
-	if got := a.says(box, "sleep 60 & "+quote(a.program)+" trace $!; kill -9 $! 2>/dev/null; true"); got != "done" {
+	if got := a.says(box, "exec 2>/dev/null; sleep 60 & "+quote(a.program)+" trace $!; kill -9 $!; true"); got != "done" {
 		t.Errorf("not shown: tracing a sibling gives %s", got)
 	}
 	posture, err := box.Posture(t.Context())
@@ -306,6 +307,35 @@ func stateRemoved(t *testing.T) {
 	}
 	if left := guests(t); len(left) != 1 {
 		t.Errorf("there are %d guests: %q", len(left), left)
+	}
+}
+
+// A command that writes another process into its sandbox's state does not get it ended.
+func stateForged(t *testing.T) {
+	a := newArena(t)
+	box := a.box("own")
+	bystander := exec.Command("sleep", "300")
+	if err := bystander.Start(); err != nil {
+		t.Fatal(err)
+	}
+	ended := make(chan error, 1)
+	go func() { ended <- bystander.Wait() }()
+	defer bystander.Process.Kill()
+	state := filepath.Join(own(a.id("own"), sandbox.Spec{}), "state.json")
+	if got := a.attacks(box, "forge", state, strconv.Itoa(bystander.Process.Pid)); got != "done" {
+		t.Fatal(got)
+	}
+	box.Close()
+	if err := a.manager.Remove(t.Context(), a.id("own"), false); err != nil {
+		t.Error(err)
+	}
+	select {
+	case err := <-ended:
+		t.Errorf("the bystander was ended: %v", err)
+	default:
+	}
+	if left := guests(t); len(left) > 0 {
+		t.Errorf("the guest is left: %q", left)
 	}
 }
 

@@ -79,15 +79,25 @@ func (e *Engine) answering(id sandbox.Identity, conn io.ReadWriteCloser) (*host.
 	if err != nil {
 		return nil, err
 	}
-	arguments, err := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/cmdline")
-	if err == nil && string(arguments) != strings.Join(guestArguments(e.RunName(id)), "\x00")+"\x00" {
-		err = errOther
-	}
-	if err != nil {
+	if err := e.isGuest(id, pid); err != nil {
 		unix.Close(pidfd)
 		return nil, err
 	}
-	return host.GuestOf(id, pidfd), nil
+	return host.GuestOf(id, pid, pidfd), nil
+}
+
+// isGuest says whether a process, which is no command, is the sandbox's guest.
+func (e *Engine) isGuest(id sandbox.Identity, pid int) error {
+	arguments, err := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/cmdline")
+	switch {
+	case err != nil:
+		return err
+	case len(arguments) == 0:
+		return errors.New("it is ending")
+	case string(arguments) != strings.Join(guestArguments(e.RunName(id)), "\x00")+"\x00":
+		return errOther
+	}
+	return nil
 }
 
 // guestArguments say whose guest it is. They are for everybody to see.
@@ -104,8 +114,13 @@ func (b body) Make(ctx context.Context, id sandbox.Identity, spec sandbox.Spec) 
 const patience = 15 * time.Second
 
 // End asks the guest to end all that it started and then itself. Only one that does
-// not is killed, because then others have to look for what it leaves.
+// not is killed, because then others have to look for what it leaves. The state that
+// names the guest is a file of its commands' user: another process in it is not ours to
+// end.
 func (b body) End(ctx context.Context, g *host.Guest) error {
+	if errors.Is(b.engine.isGuest(g.Identity, g.PID), errOther) {
+		return nil
+	}
 	asked, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
 	if g.End(asked, unix.SIGTERM) == nil {

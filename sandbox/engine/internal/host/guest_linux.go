@@ -13,12 +13,13 @@ import (
 // signalled: a number may have been given to another process meanwhile.
 type Guest struct {
 	Identity sandbox.Identity
+	PID      int
 	pidfd    int
 }
 
 // GuestOf is the guest of an identity, by a descriptor of its process, which it then
 // owns.
-func GuestOf(id sandbox.Identity, pidfd int) *Guest { return &Guest{Identity: id, pidfd: pidfd} }
+func GuestOf(id sandbox.Identity, pid, pidfd int) *Guest { return &Guest{id, pid, pidfd} }
 
 // Close gives the descriptor up.
 func (g *Guest) Close() { unix.Close(g.pidfd) }

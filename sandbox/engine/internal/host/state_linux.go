@@ -101,7 +101,7 @@ func (s *State) open() (*Guest, error) {
 	if err != nil {
 		return nil, os.NewSyscallError("pidfd_open", err)
 	}
-	guest := GuestOf(s.Identity, fd)
+	guest := GuestOf(s.Identity, s.PID, fd)
 	// The time alone does not tell: it counts in hundredths of a second.
 	started, err := startTime(s.PID)
 	namespace, namespaceErr := namespaceOf(s.PID)
