@@ -101,13 +101,10 @@ func (c *command) start(s *Server, sc *spawn.Command) (<-chan syscall.WaitStatus
 	return exited, err
 }
 
-// execVariable marks every process of a command that keeps its environment.
-const execVariable = "HERMES_EXEC_ID"
-
 // startTree starts a process as the first of a tree that can be ended as a whole.
 // Foreign says which of the guest's children belong to other trees.
 func (s *Server) startTree(sc *spawn.Command, id string, foreign func(process) bool) (int, <-chan syscall.WaitStatus, tree, error) {
-	entry := execVariable + "=" + id
+	entry := wire.ExecVariable + "=" + s.config.Name + id
 	sc.Env = append(sc.Env, entry)
 	sc.UID, sc.GID, sc.Rlimits = s.config.UID, s.config.GID, s.config.Rlimits
 	if s.cgroups == nil && s.reaper.marks != nil {

@@ -2,7 +2,7 @@
 // input and output, ends their whole trees, keeps sessions, and holds the lease
 // that says whether the sandbox is in use.
 //
-// cmd/hermes-guest runs it as PID 1. It knows the wire and nothing of engines,
+// cmd/hermes-guest runs it, as PID 1 or beside other processes. It knows the wire and nothing of engines,
 // and it must never let a process inside drive it: its only door is a listener
 // that the outside made.
 package guest
@@ -41,6 +41,12 @@ type Config struct {
 	Lookups *net.UDPConn
 	// Ephemeral ends the sandbox when its last user is gone.
 	Ephemeral bool
+	// Beside says that the guest is not PID 1 of a namespace of its own, but one
+	// process of the machine among others.
+	Beside bool
+	// Name is put before the ids of commands in their environment, so that what a
+	// guest that was killed has left can be found; empty for PID 1, who leaves none.
+	Name string
 }
 
 // Server is the guest at work.
@@ -70,6 +76,7 @@ type Server struct {
 	sequence    uint64
 
 	ended chan struct{}
+	lines sync.Map // the connections, where we must end them ourselves
 }
 
 // trimAfter is how long the guest is idle before it gives memory back.
@@ -119,6 +126,9 @@ func (s *Server) Serve(l net.Listener) error {
 	if s.names != nil {
 		go s.names.run()
 	}
+	if s.config.Beside {
+		s.retireOnTerm()
+	}
 	go func() {
 		<-s.ended
 		l.Close()
@@ -127,6 +137,9 @@ func (s *Server) Serve(l net.Listener) error {
 		conn, err := l.Accept()
 		switch {
 		case errors.Is(err, net.ErrClosed):
+			if s.config.Beside {
+				s.endAll()
+			}
 			return nil
 		case err != nil:
 			// Too many descriptors or too little memory: a caller waits, and
@@ -161,6 +174,13 @@ func (s *Server) hello() wire.Hello {
 
 func (s *Server) serveConn(conn net.Conn) {
 	defer conn.Close()
+	if s.config.Beside {
+		if !admits(conn) {
+			return
+		}
+		s.lines.Store(conn, nil)
+		defer s.lines.Delete(conn)
+	}
 	theirs, r, err := wire.Greet(conn)
 	if err != nil {
 		return
@@ -281,12 +301,7 @@ func fail(w *wire.Writer, code wire.FailureCode, message string) {
 }
 
 func (s *Server) status() wire.Status {
-	running := 0
-	for _, p := range processes() {
-		if p.pid != os.Getpid() && p.pid != 1 && p.parent != 0 && !p.zombie {
-			running++
-		}
-	}
+	running := s.countProcesses()
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	st := wire.Status{Build: s.config.Build, PID: os.Getpid(), Connections: s.connections, Commands: s.running,
@@ -298,6 +313,20 @@ func (s *Server) status() wire.Status {
 		st.Idle = 0
 	}
 	return st
+}
+
+// countProcesses says how many processes of commands live.
+func (s *Server) countProcesses() (n int) {
+	if s.config.Beside {
+		descendants(func(int) { n++ })
+		return n
+	}
+	for _, p := range processes() {
+		if p.pid != os.Getpid() && p.pid != 1 && p.parent != 0 && !p.zombie {
+			n++
+		}
+	}
+	return n
 }
 
 // serveRetire decides and acts under one lock, so nobody can come in between.

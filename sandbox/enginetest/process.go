@@ -116,6 +116,7 @@ type caller struct {
 // elsewhere starts another process. The test kills it, or waits for it.
 func (s *suite) elsewhere(t *testing.T, e errand) *caller {
 	t.Helper()
+	e.Line = s.paths(t, e.Identity, e.Spec).in(e.Line)
 	input, err := json.Marshal(e)
 	if err != nil {
 		t.Fatal(err)
