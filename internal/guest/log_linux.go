@@ -56,22 +56,19 @@ func (l *logFile) write(p []byte, at int64) error {
 	for len(p) > 0 {
 		n, err := l.add(p, at)
 		p, at = p[n:], at+int64(n)
-		if err == nil {
-			continue
-		}
-		whole := len(l.parts) < 2
-		if l.dropFirst(); whole {
+		if err != nil && len(l.parts) == 1 {
 			l.rest()
+			l.dropFirst()
 			break
 		}
-	}
-	for l.held() > l.bound && len(l.parts) > 1 {
-		l.dropFirst()
+		if err != nil || l.held() > l.bound {
+			l.dropFirst()
+		}
 	}
 	return nil
 }
 
-// add writes to the last part, or to a new one.
+// add writes as much as the last part takes, or a new one.
 func (l *logFile) add(p []byte, at int64) (int, error) {
 	last := len(l.parts) - 1
 	if last < 0 || l.parts[last].length >= l.stretch {
@@ -86,7 +83,7 @@ func (l *logFile) add(p []byte, at int64) (int, error) {
 		}
 		l.writing = os.NewFile(uintptr(fd), "log")
 	}
-	n, err := l.writing.Write(p)
+	n, err := l.writing.Write(p[:min(int64(len(p)), l.stretch-l.parts[last].length)])
 	l.parts[last].length += int64(n)
 	l.together.Add(int64(n))
 	return n, err
