@@ -99,7 +99,7 @@ var variants = []variant{
 		new:  "	if c, ok := s.commands[c.id]; ok && c.background == nil {\n		return c, true, nil",
 	},
 	{
-		name: "log-written-in-place", test: "TestGuestKilledWhileItLogs",
+		name: "log-loses-its-parts", test: "TestGuestKilledWhileItLogs",
 		file: "internal/guest/log_linux.go",
 		old:  "	if before := l.parts[i-1]; before.start+before.length != l.parts[i].start {",
 		new:  "	if before := l.parts[i-1]; before.start+before.length == l.parts[i].start {",
