@@ -23,7 +23,7 @@ var variants = []variant{
 	{
 		name: "D02-no-journal", test: "TestD02LostCommandIsNeverRunAgain",
 		file: "internal/guest/requests_linux.go",
-		old:  "	s.journal.add(req.ID)\n",
+		old:  "	s.journal.add(c.id)\n",
 		new:  "",
 	},
 	{
