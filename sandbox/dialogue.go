@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"hermes.example/hermes/internal/wire"
@@ -17,6 +18,8 @@ type dialogue struct {
 	kind wire.Type
 	// request is made anew whenever it is sent.
 	request func() any
+	// recreated, if it is not nil, is set when the sandbox was made anew for this.
+	recreated *bool
 	// answer takes a frame of the answer and says whether it was the last.
 	answer func(wire.Frame) (last bool, err error)
 }
@@ -31,7 +34,7 @@ const (
 // sandbox that ended before it is made anew, as for a command; one that ends
 // meanwhile is not.
 func (d dialogue) run(ctx context.Context) error {
-	conn, _, err := d.box.connected(ctx)
+	conn, err := d.connect(ctx)
 	for attempt := 1; ; attempt++ {
 		var line *stream
 		if err == nil {
@@ -41,7 +44,7 @@ func (d dialogue) run(ctx context.Context) error {
 			if conn != nil {
 				conn.close() // it is dead, too, which would only be noticed in a moment
 			}
-			if conn, _, err = d.box.connected(ctx); err == nil {
+			if conn, err = d.connect(ctx); err == nil {
 				line, err = d.open(ctx, conn)
 			}
 		}
@@ -57,7 +60,7 @@ func (d dialogue) run(ctx context.Context) error {
 		switch {
 		case ctx.Err() != nil:
 			return d.cannot(ctx.Err())
-		case errors.Is(err, ErrClosed), errors.Is(err, ErrGone), errors.Is(err, ErrNotFound), errors.Is(err, errUnsupported), attempt == dialogueAttempts:
+		case slices.ContainsFunc(hopeless, func(target error) bool { return errors.Is(err, target) }), attempt == dialogueAttempts:
 			return d.cannot(err)
 		}
 		select {
@@ -66,6 +69,17 @@ func (d dialogue) run(ctx context.Context) error {
 		}
 		conn, err = d.box.reconnect(ctx)
 	}
+}
+
+// hopeless is what another attempt does not mend.
+var hopeless = []error{ErrClosed, ErrGone, ErrNotFound, errUnsupported, wire.ErrMessageTooLarge}
+
+func (d dialogue) connect(ctx context.Context) (*connection, error) {
+	conn, recreated, err := d.box.connected(ctx)
+	if recreated && d.recreated != nil {
+		*d.recreated = true
+	}
+	return conn, err
 }
 
 func (d dialogue) cannot(err error) error {

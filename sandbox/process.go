@@ -6,7 +6,6 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
-	"io"
 	"strings"
 	"time"
 
@@ -50,7 +49,9 @@ type Process struct {
 	// Started is what was known of it when it started. It is empty for one that
 	// was found by its id.
 	Started ProcessInfo
-	box     *Sandbox
+	// Recreated says that the sandbox had ended and was made anew to start it.
+	Recreated bool
+	box       *Sandbox
 }
 
 // ProcessState says whether a background process runs.
@@ -120,10 +121,13 @@ func (s *Sandbox) start(ctx context.Context, b Background, session string) (*Pro
 		ID: b.ID, Argv: b.Argv, Line: b.Line, Session: session, Env: b.Env, Cwd: b.Cwd, Stdin: b.Input, Merge: true,
 		Timeout: b.Timeout, Grace: b.Grace, Window: b.Window,
 	}}
-	var err error
-	if p.Started, err = s.askProcess(ctx, "start the process", wire.TypeStart, start); err != nil {
+	var answer wire.Process
+	err := dialogue{box: s, what: "start the process", kind: wire.TypeStart, recreated: &p.Recreated, request: func() any { return start },
+		answer: func(f wire.Frame) (bool, error) { return true, f.Decode(&answer) }}.run(ctx)
+	if err != nil {
 		return nil, err
 	}
+	p.Started = publicProcess(answer)
 	if r := p.Started.Result; r != nil && r.Reason == NotStarted {
 		return nil, &NotStartedError{*r}
 	}
@@ -172,13 +176,13 @@ func (s *Sandbox) Process(id string) *Process { return &Process{ID: id, box: s} 
 
 // Poll tells what is known of the process now.
 func (p *Process) Poll(ctx context.Context) (ProcessInfo, error) {
-	return p.box.askProcess(ctx, "look at the process", wire.TypeWait, wire.Wait{ID: p.ID, Now: true})
+	return p.ask(ctx, "look at the process", wire.Wait{ID: p.ID, Now: true})
 }
 
 // Wait waits for the process to end. If it is the sandbox that ends, the process
 // is lost.
 func (p *Process) Wait(ctx context.Context) (Result, error) {
-	info, err := p.box.askProcess(ctx, "wait for the process", wire.TypeWait, wire.Wait{ID: p.ID})
+	info, err := p.ask(ctx, "wait for the process", wire.Wait{ID: p.ID})
 	if errors.Is(err, ErrGone) || errors.Is(err, ErrNotFound) {
 		return Result{ID: p.ID, Code: -1, Reason: Lost, Message: "the sandbox ended while the process ran"}, nil
 	}
@@ -186,6 +190,13 @@ func (p *Process) Wait(ctx context.Context) (Result, error) {
 		return Result{ID: p.ID}, err
 	}
 	return *info.Result, nil
+}
+
+func (p *Process) ask(ctx context.Context, what string, w wire.Wait) (ProcessInfo, error) {
+	var answer wire.Process
+	err := dialogue{box: p.box, what: what, kind: wire.TypeWait, request: func() any { return w },
+		answer: func(f wire.Frame) (bool, error) { return true, f.Decode(&answer) }}.run(ctx)
+	return publicProcess(answer), err
 }
 
 // Kill ends the process and everything that it has started, however that tried to
@@ -252,80 +263,6 @@ func (p *Process) input(ctx context.Context, in wire.Input) (int, error) {
 		return 0, fmt.Errorf("cannot write to the process: %w", err)
 	}
 	return taken.Bytes, nil
-}
-
-// LogOptions say which part of a log is wanted: all that is kept unless they say
-// something else.
-type LogOptions struct {
-	// Offset is where to begin. Below zero it is so many bytes before the end.
-	Offset int64
-	// Lines, if it is above zero, begins so many lines before the end instead.
-	Lines int
-	// Follow goes on until the process has ended.
-	Follow bool
-}
-
-// LogPart is what was read of a log.
-type LogPart struct {
-	// Offset is that of the first byte, Next of the first that was not read:
-	// where to go on.
-	Offset int64 `json:"offset"`
-	Next   int64 `json:"next"`
-	// Missed is how many bytes in between were no longer kept.
-	Missed int64 `json:"missed,omitempty"`
-	// Process is what was known of the process after the last byte.
-	Process ProcessInfo `json:"process"`
-}
-
-// Logs writes the process's output to w, and the error output among it. A reader
-// that is slower than the process does not slow it, and misses what is no longer
-// kept.
-func (p *Process) Logs(ctx context.Context, o LogOptions, w io.Writer) (LogPart, error) {
-	var part LogPart
-	begun := false
-	request := func() any {
-		if begun {
-			return wire.Log{ID: p.ID, Offset: part.Next, Follow: o.Follow}
-		}
-		return wire.Log{ID: p.ID, Offset: o.Offset, Lines: o.Lines, Follow: o.Follow}
-	}
-	err := dialogue{box: p.box, what: "read the log", kind: wire.TypeLog, request: request, answer: func(f wire.Frame) (bool, error) {
-		switch f.Type {
-		case wire.TypeLog:
-			var head wire.Log
-			if err := f.Decode(&head); err != nil || begun {
-				return false, err
-			}
-			begun, part.Offset, part.Next = true, head.Offset, head.Offset
-		case wire.TypeStdout:
-			part.Next += int64(len(f.Payload))
-			if _, err := w.Write(f.Payload); err != nil {
-				return true, err
-			}
-		case wire.TypeGap:
-			var gap wire.Gap
-			if err := f.Decode(&gap); err != nil {
-				return false, err
-			}
-			part.Next += gap.Bytes
-			part.Missed += gap.Bytes
-		case wire.TypeProcess:
-			var last wire.Process
-			err := f.Decode(&last)
-			part.Process = publicProcess(last)
-			return true, err
-		}
-		return false, nil
-	}}.run(ctx)
-	return part, err
-}
-
-// askProcess makes a request whose answer is a process.
-func (s *Sandbox) askProcess(ctx context.Context, what string, t wire.Type, request any) (ProcessInfo, error) {
-	var answer wire.Process
-	err := dialogue{box: s, what: what, kind: t, request: func() any { return request },
-		answer: func(f wire.Frame) (bool, error) { return true, f.Decode(&answer) }}.run(ctx)
-	return publicProcess(answer), err
 }
 
 func publicProcess(p wire.Process) ProcessInfo {

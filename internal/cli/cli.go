@@ -87,7 +87,7 @@ func newSandbox(a *app) *cobra.Command {
 			"hermes sandbox inspect build\n"+
 			"hermes sandbox rm build")
 	group.AddCommand(newExec(a), newShell(a), newLs(a), newInspect(a), newRm(a), newPrune(a),
-		newStart(a), newPs(a), newLogs(a), newWait(a), newKill(a), newEvents(a))
+		newStart(a), newPs(a), newLogs(a), newWait(a), newKill(a), newWrite(a), newEvents(a))
 	return group
 }
 

@@ -176,7 +176,7 @@ func (a *app) remark(r sandbox.Result) {
 		a.say("%s", r.Message)
 	}
 	if r.Recreated {
-		a.say("the sandbox had ended and was made anew; its sessions and processes are gone")
+		a.say("%s", madeAnew)
 	}
 	if r.Missed > 0 {
 		a.say("%d bytes of the command's output were lost", r.Missed)
@@ -185,6 +185,8 @@ func (a *app) remark(r sandbox.Result) {
 		a.say("%s of the command would not end", plural(n, "process", "processes"))
 	}
 }
+
+const madeAnew = "the sandbox had ended and was made anew; its sessions and processes are gone"
 
 func writeJSON(w io.Writer, v any) error {
 	encoder := json.NewEncoder(w)

@@ -16,6 +16,7 @@ type startOptions struct {
 	name   string
 	watch  []string
 	notify bool
+	input  bool
 }
 
 func newStart(a *app) *cobra.Command {
@@ -46,6 +47,7 @@ func newStart(a *app) *cobra.Command {
 	f.StringVar(&o.name, "name", "", "`NAME` that stands for the id; of the processes that run, one has it")
 	f.StringArrayVar(&o.watch, "watch", nil, "`EXPRESSION` (RE2); a line of output that matches is an event; may be repeated")
 	f.BoolVar(&o.notify, "notify", false, "make the end an event; nothing is watched then")
+	f.BoolVar(&o.input, "input", false, "keep its standard input open for \"hermes sandbox write\"; without it the command reads end of file")
 	f.BoolVar(&o.json, "json", false, "print one JSON object about the process, instead of its id")
 	return cmd
 }
@@ -59,7 +61,7 @@ func runStart(ctx context.Context, a *app, o *startOptions, argv []string) error
 	if err != nil {
 		return err
 	}
-	b := sandbox.Background{Command: command, Name: o.name, Watch: o.watch, Notify: o.notify}
+	b := sandbox.Background{Command: command, Name: o.name, Watch: o.watch, Notify: o.notify, Input: o.input}
 	return o.inside(ctx, a, c, "start the process", func(box *sandbox.Sandbox) error {
 		start := box.Start
 		if o.session != "" {
@@ -73,6 +75,9 @@ func runStart(ctx context.Context, a *app, o *startOptions, argv []string) error
 		}
 		if err != nil {
 			return cannot("start the process", err)
+		}
+		if p.Recreated {
+			a.say("%s", madeAnew)
 		}
 		if p.Started.Remark != "" {
 			a.say("%s", p.Started.Remark)

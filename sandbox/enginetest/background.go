@@ -28,6 +28,7 @@ var backgroundTests = []test{
 	{"background/input that nobody reads is not said to be taken", inputNotTaken},
 	{"background/a session is used and not changed", sessionUnchanged},
 	{"background/sixty-four are listed", manyListed},
+	{"background/all of it also goes over one connection", overOneConnection},
 	{"background/a hold that is closed ends the wait and not the process", closedHold},
 }
 
@@ -493,6 +494,54 @@ func manyListed(t *testing.T, s *suite) {
 	}
 	all.Wait()
 	b.empties()
+}
+
+// bridged is an engine to which connecting is dear.
+type bridged struct{ sandbox.Engine }
+
+func (e bridged) Capabilities() sandbox.Capabilities {
+	c := e.Engine.Capabilities()
+	c.Direct = false
+	return c
+}
+
+func overOneConnection(t *testing.T, s *suite) {
+	b := s.ensure(t, s.another(t, bridged{s.engine}), s.identity(t), s.spec())
+	p := b.start(sandbox.Background{Command: sandbox.Command{Line: "while read -r line; do echo got $line; done; exit 3"}, Input: true, Notify: true})
+	followed := make(chan string)
+	go func() {
+		var out strings.Builder
+		if _, err := p.Logs(bounded(t), sandbox.LogOptions{Follow: true}, &out); err != nil {
+			t.Error(err)
+		}
+		followed <- out.String()
+	}()
+	if _, err := p.Write(bounded(t), []byte("x\n")); err != nil {
+		t.Fatal(err)
+	}
+	p.says("got x\n")
+	if n := len(b.listed()); n != 1 {
+		t.Errorf("%d are listed", n)
+	}
+	if err := p.CloseInput(bounded(t)); err != nil {
+		t.Fatal(err)
+	}
+	p.wait(3, sandbox.Exited)
+	if log := <-followed; log != "got x\n" {
+		t.Errorf("the follower has %q", log)
+	}
+	for e, err := range b.Events(bounded(t), 0) {
+		if err != nil || e.Process != p.ID {
+			t.Errorf("the event is %+v, %v", e, err)
+		}
+		break
+	}
+	if r := b.startLine("sleep 300").kill(hang / 2); r.Code != 143 {
+		t.Errorf("killed it ended with %d", r.Code)
+	}
+	if st := b.status(); st.Connections != 0 {
+		t.Errorf("%d connections beside this one", st.Connections)
+	}
 }
 
 func closedHold(t *testing.T, s *suite) {

@@ -128,6 +128,39 @@ func TestLogsInPartsAndWhileTheyGrow(t *testing.T) {
 	})
 }
 
+func TestInputAndSignals(t *testing.T) {
+	asEveryone(t, func(t *testing.T, w *world) {
+		w.begin("--name", "cat", "--input", "-c", "cat; echo end")
+		for i, text := range []string{"one\n", "two\n"} {
+			write := w.command("sandbox", "write", "cat")
+			if i == 1 {
+				write = w.command("sandbox", "write", "--close", "cat")
+			}
+			write.Stdin = strings.NewReader(text)
+			if r := w.finish(write); r != (result{}) {
+				t.Errorf("write: %v", r)
+			}
+		}
+		w.must("sandbox", "wait", "cat")
+		if got := w.must("sandbox", "logs", "cat"); got != "one\ntwo\nend\n" {
+			t.Errorf("the log is %q", got)
+		}
+		write := w.command("sandbox", "write", "cat")
+		write.Stdin = strings.NewReader("x")
+		if r := w.finish(write); r.code != 1 || !oneLine(r.stderr) {
+			t.Errorf("write to one that has ended: %v", r)
+		}
+		w.begin("--name", "hup", "-c", "trap 'echo hup; exit 4' HUP; echo ready; while :; do sleep 0.05; done")
+		w.logged("hup", "ready\n")
+		if r := w.hermes("sandbox", "kill", "--signal", "HUP", "hup"); r != (result{}) {
+			t.Errorf("kill --signal: %v", r)
+		}
+		if r := w.hermes("sandbox", "wait", "hup"); r.code != 4 {
+			t.Errorf("wait: %v", r)
+		}
+	})
+}
+
 func TestALostProcessIsShownWithItsLog(t *testing.T) {
 	asEveryone(t, func(t *testing.T, w *world) {
 		w.begin("--name", "server", "-c", "echo up; sleep 1000")
@@ -154,7 +187,9 @@ func TestAnInterruptEndsTheWaitAndNotTheProcess(t *testing.T) {
 		if err := cmd.Start(); err != nil {
 			t.Fatal(err)
 		}
-		eventually(t, "it waits", func() bool { return strings.Contains(w.must("sandbox", "inspect", "--json", "default"), `"connections": 2`) })
+		eventually(t, "it waits", func() bool {
+			return strings.Contains(w.must("sandbox", "inspect", "--json", "default"), `"connections": 2`)
+		})
 		cmd.Process.Signal(syscall.SIGINT)
 		cmd.Wait()
 		if code := cmd.ProcessState.ExitCode(); code != 130 {
