@@ -59,8 +59,6 @@ func openEvents(spool *os.File) *events {
 			e.keep(event)
 		}
 	}
-	// A line that was cut short must not take the next one along.
-	e.lines = maxEventLines
 	return e
 }
 
@@ -96,7 +94,8 @@ func eventLine(event wire.Event) []byte {
 }
 
 // rewrite makes a new file of what is kept, which takes the old one's place when
-// it is complete.
+// it is complete. Every guest begins so: a line that an earlier one could not end
+// must not take the next along.
 func (e *events) rewrite() {
 	if e.spool == nil {
 		return
