@@ -62,6 +62,10 @@ func (s *Server) serveControl(w *wire.Writer, req wire.Control) {
 		return
 	}
 	<-c.ready
+	if req.Signal > 0 && c.background != nil && c.exit.Load() != nil {
+		fail(w, wire.FailureBadRequest, "it has ended")
+		return
+	}
 	if err := c.control(s, req); err != nil {
 		fail(w, wire.FailureInternal, err.Error())
 		return

@@ -7,13 +7,13 @@ import (
 
 // How much is told of one process.
 const (
-	// Interval is how far apart two told matches are at least.
-	Interval = 15 * time.Second
-	// Strikes is after how many intervals in a row with matches that could not
+	// interval is how far apart two told matches are at least.
+	interval = 15 * time.Second
+	// maxStrikes is after how many intervals in a row with matches that could not
 	// be told the watch ends.
-	Strikes = 3
-	// Lifetime is how many matches are told at most.
-	Lifetime = 8
+	maxStrikes = 3
+	// lifetime is how many matches are told at most.
+	lifetime = 8
 )
 
 // state is where the watch of a process is.
@@ -47,7 +47,7 @@ func (l *limit) matched(now time.Duration) (tell, over bool) {
 		l.held++
 		l.strikes++
 		l.state = struck
-		if l.strikes == Strikes {
+		if l.strikes == maxStrikes {
 			l.state = ended
 			return false, true
 		}
@@ -63,8 +63,8 @@ func (l *limit) matched(now time.Duration) (tell, over bool) {
 func (l *limit) wasTold(now time.Duration) (held int, over bool) {
 	held, l.held = l.held, 0
 	l.told++
-	l.state, l.until = cooling, now+Interval
-	if l.told == Lifetime {
+	l.state, l.until = cooling, now+interval
+	if l.told == lifetime {
 		l.state = ended
 	}
 	return held, l.state == ended

@@ -125,7 +125,7 @@ func (w *Watcher) matched(pattern, line string) {
 	now := w.now()
 	may, over := w.limit.matched(now)
 	if over {
-		w.tell(Notice{Kind: Over, Message: fmt.Sprintf("its output matches too often: in each of %d times %s in a row more than once", Strikes, Interval)})
+		w.tell(Notice{Kind: Over, Message: fmt.Sprintf("its output matches too often: in each of %d times %s in a row more than once", maxStrikes, interval)})
 	}
 	if !may {
 		return
@@ -140,7 +140,7 @@ func (w *Watcher) matched(pattern, line string) {
 		held, last := w.limit.wasTold(now)
 		w.tell(Notice{Kind: Match, Pattern: pattern, Line: line[:min(len(line), maxTold)], Held: held})
 		if last {
-			w.tell(Notice{Kind: Over, Message: fmt.Sprintf("%d matches were told, and more are not of one process", Lifetime)})
+			w.tell(Notice{Kind: Over, Message: fmt.Sprintf("%d matches were told, and more are not of one process", lifetime)})
 		}
 	}
 }
