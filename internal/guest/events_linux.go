@@ -103,7 +103,7 @@ func (e *events) rewrite() {
 	const next = eventsName + ".new"
 	fd, err := unix.Openat(int(e.spool.Fd()), next, unix.O_WRONLY|unix.O_CREAT|unix.O_TRUNC|unix.O_APPEND|unix.O_CLOEXEC|unix.O_NOFOLLOW, 0o600)
 	if err != nil {
-		return // the next event tries again
+		return
 	}
 	if e.file != nil {
 		e.file.Close()
@@ -113,11 +113,11 @@ func (e *events) rewrite() {
 	for _, event := range e.kept {
 		all = append(all, eventLine(event)...)
 	}
-	if _, err := e.file.Write(all); err == nil {
+	if _, err = e.file.Write(all); err == nil {
 		err = unix.Renameat(int(e.spool.Fd()), next, int(e.spool.Fd()), eventsName)
 	}
 	if err != nil {
-		e.lines = maxEventLines
+		e.lines = maxEventLines // the next event tries again
 	}
 }
 
