@@ -65,7 +65,7 @@ func runLogs(ctx context.Context, a *app, o *logsOptions, args []string) error {
 	if err != nil {
 		return err
 	}
-	return o.processOptions.inside(ctx, a, "read the log", func(box *sandbox.Sandbox) error {
+	return o.inside(ctx, a, "read the log", func(box *sandbox.Sandbox) error {
 		found, err := o.find(ctx, box, args)
 		if err != nil {
 			return err
