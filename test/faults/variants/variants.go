@@ -93,7 +93,7 @@ var variants = []variant{
 		new:  "		delete(s.commands, c.id)\n",
 	},
 	{
-		name: "background-no-journal", test: "TestCallerKilledWhileItStartsAProcess",
+		name: "background-started-twice", test: "TestCallerKilledWhileItStartsProcesses",
 		file: "internal/guest/requests_linux.go",
 		old:  "	if c, ok := s.commands[c.id]; ok {\n		return c, true, nil",
 		new:  "	if c, ok := s.commands[c.id]; ok && c.background == nil {\n		return c, true, nil",
