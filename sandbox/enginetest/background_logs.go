@@ -22,10 +22,15 @@ var backgroundLogTests = []test{
 
 func logInOrder(t *testing.T, s *suite) {
 	b := s.box(t)
-	p := b.startLine("for i in 1 2 3; do echo out $i; echo err $i >&2; done; printf '\\0\\377'")
+	p := b.startLine("for i in $(seq 500); do echo out $i; echo err $i >&2; done; printf '\\0\\377'")
 	p.wait(0, sandbox.Exited)
-	if log := p.log(); log != "out 1\nerr 1\nout 2\nerr 2\nout 3\nerr 3\n\x00\xff" {
-		t.Errorf("the log is %q", log)
+	var want strings.Builder
+	for i := 1; i <= 500; i++ {
+		fmt.Fprintf(&want, "out %d\nerr %d\n", i, i)
+	}
+	want.WriteString("\x00\xff")
+	if log := p.log(); log != want.String() {
+		t.Errorf("the log is %.200q…", log)
 	}
 	silent := b.startLine("true")
 	silent.wait(0, sandbox.Exited)
