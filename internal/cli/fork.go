@@ -151,8 +151,7 @@ func newCommit(a *app) *cobra.Command {
 		Short:                 "Make changes of a fork its original's",
 		Long: "Makes what a fork has changed at the given paths, and below them, its original's: added, modified and deleted files, with\n" +
 			"their owners and rights. The original must be idle; it is ended for it, and comes back at its next use.",
-		Example: "hermes sandbox diff build-1\n" +
-			"hermes sandbox commit build-1 /workspace/src\n" +
+		Example: "hermes sandbox commit build-1 /workspace/src\n" +
 			"hermes sandbox commit build-1 /              # all of it",
 		ValidArgsFunction: a.completeTasks,
 		RunE:              func(cmd *cobra.Command, args []string) error { return runCommit(cmd.Context(), a, &o, args) },
