@@ -55,9 +55,12 @@ type Server struct {
 	reaper  *reaper
 	shell   shell
 	journal *journal
-	names   *resolver // nil where names can be resolved
-	cgroups *cgroups  // nil where commands cannot have their own
-	null    int       // what a command without input reads
+	// registry and events are of background processes.
+	registry *registry
+	events   *events
+	names    *resolver // nil where names can be resolved
+	cgroups  *cgroups  // nil where commands cannot have their own
+	null     int       // what a command without input reads
 
 	mu          sync.Mutex
 	commands    map[string]*command
@@ -89,6 +92,8 @@ const (
 func New(c Config) *Server {
 	s := &Server{
 		config:   c,
+		registry: openRegistry(c.Spool),
+		events:   openEvents(c.Spool),
 		reaper:   newReaper(c.Spawner),
 		shell:    findShell(c.Env),
 		journal:  openJournal(c.Spool),
@@ -108,6 +113,7 @@ func New(c Config) *Server {
 	if s.null, err = unix.Open(os.DevNull, unix.O_RDONLY|unix.O_CLOEXEC, 0); err != nil {
 		s.null = -1 // every command that needs it will say so
 	}
+	s.recall()
 	// The setup leaves some garbage behind; the first trim is for that.
 	s.trim = time.AfterFunc(trimFirst, trim)
 	return s
@@ -169,7 +175,8 @@ func (s *Server) awaitCaller() {
 
 func (s *Server) hello() wire.Hello {
 	return wire.Hello{Major: wire.Major, Minor: wire.Minor, Build: s.config.Build,
-		Capabilities: []string{wire.CanReplay, wire.CanSessions, wire.CanTerminal, wire.CanRetire, wire.CanDirect}}
+		Capabilities: []string{wire.CanReplay, wire.CanSessions, wire.CanTerminal, wire.CanRetire, wire.CanDirect,
+			wire.CanProcesses}}
 }
 
 func (s *Server) serveConn(conn net.Conn) {
@@ -283,6 +290,8 @@ func (s *Server) serveStream(stream net.Conn, r *wire.Reader, w *wire.Writer) {
 		if s.decode(w, frame, &req) {
 			s.serveSession(w, req)
 		}
+	case wire.TypeStart, wire.TypeProcesses, wire.TypeLog, wire.TypeInput, wire.TypeWait, wire.TypeEvents:
+		s.serveBackground(stream, r, w, frame)
 	default:
 		w.Write(wire.TypeUnsupported, []byte{byte(frame.Type)})
 	}

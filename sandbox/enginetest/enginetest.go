@@ -70,6 +70,7 @@ func tests() []test {
 		sessionTests, sessionEnvTests, sessionEndTests, sessionParallelTests, sessionPrivateTests, shellTests,
 		replayTests, lossTests,
 		reuseTests, nameTests, driftTests, requireTests, lifeTests, ephemeralTests, reaperTests,
+		backgroundTests, backgroundEndTests, backgroundInputTests, backgroundLogTests, backgroundEventTests,
 		postureTests, mountTests, networkTests, userTests, limitTests,
 	)
 }

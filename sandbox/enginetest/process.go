@@ -49,6 +49,8 @@ type errand struct {
 	ID       string
 	Detached bool
 	Window   int64
+	// Background starts the line as a background process, whose id is printed.
+	Background bool
 	// Abandon makes the process end without giving anything up.
 	Abandon bool
 }
@@ -97,6 +99,14 @@ func (e errand) do(engine func() (sandbox.Engine, error)) (result sandbox.Result
 	box, err := manager.Ensure(ctx, e.Identity, e.Spec)
 	if err != nil {
 		return result, err
+	}
+	if e.Background {
+		p, err := box.Start(ctx, sandbox.Background{Command: sandbox.Command{Line: e.Line, ID: e.ID}})
+		if err != nil {
+			return result, err
+		}
+		fmt.Println(p.ID)
+		return p.Wait(ctx)
 	}
 	c := sandbox.Command{Line: e.Line, ID: e.ID, Detached: e.Detached, Window: e.Window, Stdout: os.Stdout}
 	if e.Session != "" {
