@@ -129,6 +129,9 @@ func (c *command) describe() wire.Process {
 // endBackground writes down how a background process ended, before anybody who
 // waits for it is told.
 func (s *Server) endBackground(c *command) {
+	if s.ending.Load() {
+		return // a later guest finds that it ran, and so was lost
+	}
 	b := c.background
 	if b.watch != nil {
 		b.watch.Close()

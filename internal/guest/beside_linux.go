@@ -61,6 +61,7 @@ func admits(conn net.Conn) bool {
 // endAll ends every process of the sandbox. Callers are cut off first, so that they
 // do not take the end of their commands for the commands' own.
 func (s *Server) endAll() {
+	s.ending.Store(true)
 	s.lines.Range(func(line, _ any) bool {
 		line.(net.Conn).Close()
 		return true

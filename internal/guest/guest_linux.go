@@ -12,6 +12,7 @@ import (
 	"net"
 	"os"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"golang.org/x/sys/unix"
@@ -80,6 +81,8 @@ type Server struct {
 
 	ended chan struct{}
 	lines sync.Map // the connections, where we must end them ourselves
+	// ending says that commands end because the sandbox does.
+	ending atomic.Bool
 }
 
 // trimAfter is how long the guest is idle before it gives memory back.

@@ -1,6 +1,7 @@
 package enginetest
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"slices"
@@ -29,7 +30,27 @@ var backgroundTests = []test{
 // running is a background process of a test.
 type running struct {
 	*sandbox.Process
-	t *testing.T
+	t     *testing.T
+	paths paths
+}
+
+func (b *box) running(p *sandbox.Process) running { return running{p, b.t, b.paths} }
+
+// Start is the sandbox's own, told in the test's words.
+func (b *box) Start(ctx context.Context, bg sandbox.Background) (*sandbox.Process, error) {
+	bg.Command = b.paths.command(bg.Command)
+	return b.Sandbox.Start(ctx, bg)
+}
+
+// startIn starts a background process in a session.
+func (b *box) startIn(session string, bg sandbox.Background) running {
+	b.t.Helper()
+	bg.Command = b.paths.command(bg.Command)
+	p, err := b.Session(session).Start(bounded(b.t), bg)
+	if err != nil {
+		b.t.Fatal(err)
+	}
+	return b.running(p)
 }
 
 func (b *box) start(bg sandbox.Background) running {
@@ -38,7 +59,7 @@ func (b *box) start(bg sandbox.Background) running {
 	if err != nil {
 		b.t.Fatal(err)
 	}
-	return running{p, b.t}
+	return b.running(p)
 }
 
 func (b *box) startLine(line string) running {
@@ -70,7 +91,7 @@ func (r running) log() string {
 	if int64(out.Len())+part.Missed != part.Next || part.Offset != 0 {
 		r.t.Errorf("%d bytes came of the log's part %+v", out.Len(), part)
 	}
-	return out.String()
+	return r.paths.out(out.String())
 }
 
 // says waits until the log has a text.
@@ -85,6 +106,7 @@ func (r running) poll() sandbox.ProcessInfo {
 	if err != nil {
 		r.t.Fatal(err)
 	}
+	info.Cwd = r.paths.out(info.Cwd)
 	return info
 }
 
@@ -116,7 +138,7 @@ func outlivesCaller(t *testing.T, s *suite) {
 		Line: "echo ran >>/tmp/ran; echo one; until [ -e /tmp/go ]; do sleep 0.02; done; echo two; exit 7"})
 	other.reads(id + "\n")
 	other.kill()
-	p := running{b.Process(id), t}
+	p := b.running(b.Process(id))
 	p.says("one\n")
 	if info := p.poll(); info.State != sandbox.ProcessRunning || info.Result != nil || info.Line == "" || info.Cwd != "/workspace" {
 		t.Errorf("it is %+v", info)
@@ -145,7 +167,7 @@ func startedOnce(t *testing.T, s *suite) {
 		})
 	}
 	all.Wait()
-	running{b.Process(id), t}.wait(3, sandbox.Exited)
+	b.running(b.Process(id)).wait(3, sandbox.Exited)
 	if p := b.start(sandbox.Background{Command: sandbox.Command{Line: "echo again >>ran", ID: id}}); p.Started.State != sandbox.ProcessExited {
 		t.Errorf("an id that has ended is %s", p.Started.State)
 	}
@@ -174,11 +196,8 @@ func sameEnvironment(t *testing.T, s *suite) {
 			return b.run(command), b.start(sandbox.Background{Command: command})
 		},
 		"in a session": func() (outcome, running) {
-			p, err := b.Session("s").Start(bounded(t), sandbox.Background{Command: command})
-			if err != nil {
-				t.Fatal(err)
-			}
-			return b.session("s").run(command), running{p, t}
+			p := b.startIn("s", sandbox.Background{Command: command})
+			return b.session("s").run(command), p
 		},
 	} {
 		foreground, p := start()
@@ -257,7 +276,7 @@ func keepsInUse(t *testing.T, s *suite) {
 	}
 	again := s.ensure(t, s.manager, b.Identity(), s.spec())
 	again.output(": >/tmp/go")
-	running{again.Process(p.ID), t}.wait(0, sandbox.Exited)
+	again.running(again.Process(p.ID)).wait(0, sandbox.Exited)
 	again.empties()
 	s.release(again)
 	if !s.retires(t, b.Identity(), 0) {
@@ -313,11 +332,7 @@ func sessionUnchanged(t *testing.T, s *suite) {
 	b := s.box(t)
 	session := b.session("s")
 	session.output("cd /tmp; export A=1")
-	p, err := b.Session("s").Start(bounded(t), sandbox.Background{Command: sandbox.Command{Line: "echo $PWD $A; export A=2; cd /; until [ -e /tmp/go ]; do sleep 0.02; done"}})
-	if err != nil {
-		t.Fatal(err)
-	}
-	r := running{p, t}
+	r := b.startIn("s", sandbox.Background{Command: sandbox.Command{Line: "echo $PWD $A; export A=2; cd /; until [ -e /tmp/go ]; do sleep 0.02; done"}})
 	r.says("/tmp 1\n")
 	session.output(": >/tmp/go; export A=3")
 	r.wait(0, sandbox.Exited)
@@ -426,7 +441,7 @@ func closedHold(t *testing.T, s *suite) {
 		}
 	}
 	again := s.ensure(t, s.manager, id, s.spec())
-	if info := (running{again.Process(p.ID), t}).poll(); info.State != sandbox.ProcessRunning {
+	if info := again.running(again.Process(p.ID)).poll(); info.State != sandbox.ProcessRunning {
 		t.Errorf("it is %s", info.State)
 	}
 }
