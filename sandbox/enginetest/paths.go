@@ -89,21 +89,7 @@ func (p paths) out(text string) string {
 	return text
 }
 
-type execute func(context.Context, sandbox.Command) (sandbox.Result, error)
-
-// around translates what a command is told, and what its result says.
-func (p paths) around(exec execute) execute {
-	if p == nil {
-		return exec
-	}
-	return func(ctx context.Context, c sandbox.Command) (sandbox.Result, error) {
-		result, err := exec(ctx, p.command(c))
-		result.Cwd, result.CwdFallback, result.Message = p.out(result.Cwd), p.out(result.CwdFallback), p.out(result.Message)
-		return result, err
-	}
-}
-
-// command is c as it is told inside.
+// command is what a command is told inside.
 func (p paths) command(c sandbox.Command) sandbox.Command {
 	if p == nil {
 		return c
@@ -120,4 +106,24 @@ func (p paths) command(c sandbox.Command) sandbox.Command {
 		c.Env = env
 	}
 	return c
+}
+
+type execute func(context.Context, sandbox.Command) (sandbox.Result, error)
+
+// around translates what a command is told, and what its result says.
+func (p paths) around(exec execute) execute {
+	if p == nil {
+		return exec
+	}
+	return func(ctx context.Context, c sandbox.Command) (sandbox.Result, error) {
+		result, err := exec(ctx, p.command(c))
+		result.Cwd, result.CwdFallback, result.Message = p.out(result.Cwd), p.out(result.CwdFallback), p.out(result.Message)
+		return result, err
+	}
+}
+
+// told is what a background process is told inside.
+func (p paths) told(bg sandbox.Background) sandbox.Background {
+	bg.Command = p.command(bg.Command)
+	return bg
 }
