@@ -25,7 +25,7 @@ type Sandbox struct {
 	mu      sync.Mutex
 	conn    *connection
 	closed  bool
-	running map[*execution]struct{}
+	running map[hangUp]struct{}
 }
 
 // Identity says whose sandbox this is.
@@ -140,8 +140,11 @@ func (s *Sandbox) isClosed() bool {
 	return s.closed
 }
 
-// track keeps the commands that must return when the hold is closed.
-func (s *Sandbox) track(x *execution, runs bool) {
+// hangUp is what is under way: it returns when it is hung up.
+type hangUp interface{ hangUp() }
+
+// track keeps what must return when the hold is closed.
+func (s *Sandbox) track(x hangUp, runs bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if !runs {
@@ -149,7 +152,7 @@ func (s *Sandbox) track(x *execution, runs bool) {
 		return
 	}
 	if s.running == nil {
-		s.running = make(map[*execution]struct{})
+		s.running = make(map[hangUp]struct{})
 	}
 	s.running[x] = struct{}{}
 }

@@ -39,6 +39,9 @@ type Config struct {
 	OutOfMemory *os.File
 	// Lookups is where name lookups arrive that nobody can answer, or nil.
 	Lookups *net.UDPConn
+	// ActAsCommand takes from the calling thread, for good, all that a command
+	// does not have. Without it no files are served.
+	ActAsCommand func() error
 	// Ephemeral ends the sandbox when its last user is gone.
 	Ephemeral bool
 }
@@ -49,9 +52,10 @@ type Server struct {
 	reaper  *reaper
 	shell   shell
 	journal *journal
-	names   *resolver // nil where names can be resolved
-	cgroups *cgroups  // nil where commands cannot have their own
-	null    int       // what a command without input reads
+	names   *resolver     // nil where names can be resolved
+	cgroups *cgroups      // nil where commands cannot have their own
+	null    int           // what a command without input reads
+	serving chan struct{} // holds one for each thread that serves files
 
 	mu          sync.Mutex
 	commands    map[string]*command
@@ -89,6 +93,7 @@ func New(c Config) *Server {
 		sessions: make(map[string]*session),
 		orphans:  make(map[int]orphan),
 		lastUse:  bootTime(),
+		serving:  make(chan struct{}, filesAtOnce),
 		ended:    make(chan struct{}),
 	}
 	if c.Lookups != nil {
@@ -155,8 +160,11 @@ func (s *Server) awaitCaller() {
 }
 
 func (s *Server) hello() wire.Hello {
-	return wire.Hello{Major: wire.Major, Minor: wire.Minor, Build: s.config.Build,
-		Capabilities: []string{wire.CanReplay, wire.CanSessions, wire.CanTerminal, wire.CanRetire, wire.CanDirect}}
+	can := []string{wire.CanReplay, wire.CanSessions, wire.CanTerminal, wire.CanRetire, wire.CanDirect}
+	if s.config.ActAsCommand != nil {
+		can = append(can, wire.CanFiles)
+	}
+	return wire.Hello{Major: wire.Major, Minor: wire.Minor, Build: s.config.Build, Capabilities: can}
 }
 
 func (s *Server) serveConn(conn net.Conn) {
@@ -262,6 +270,13 @@ func (s *Server) serveStream(stream net.Conn, r *wire.Reader, w *wire.Writer) {
 		var req wire.Session
 		if s.decode(w, frame, &req) {
 			s.serveSession(w, req)
+		}
+	case wire.TypeFile:
+		var req wire.File
+		if s.config.ActAsCommand == nil {
+			w.Write(wire.TypeUnsupported, []byte{byte(frame.Type)})
+		} else if s.decode(w, frame, &req) {
+			s.serveFile(stream, r, w, req)
 		}
 	default:
 		w.Write(wire.TypeUnsupported, []byte{byte(frame.Type)})

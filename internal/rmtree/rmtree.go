@@ -28,6 +28,25 @@ func Remove(path string) error {
 	return nil
 }
 
+// RemoveAt removes the tree that is an entry of an open directory.
+func RemoveAt(dir int, name string) error {
+	err := unix.Unlinkat(dir, name, 0)
+	if err != unix.EISDIR {
+		return err
+	}
+	top, err := openDir(dir, name)
+	if err != nil {
+		return err
+	}
+	r := remover{top: int(top.Fd())}
+	_, err = r.empty(top, 0)
+	top.Close()
+	if err != nil {
+		return err
+	}
+	return unix.Unlinkat(dir, name, unix.AT_REMOVEDIR)
+}
+
 // Empty removes what is in the directory at path.
 func Empty(path string) error {
 	top, err := openDir(unix.AT_FDCWD, path)

@@ -4,7 +4,6 @@ package rooted
 
 import (
 	"fmt"
-	"strconv"
 	"strings"
 )
 
@@ -59,5 +58,3 @@ func Depth(name string) int {
 	}
 	return 1 + strings.Count(name, "/")
 }
-
-func itoa(n int) string { return strconv.Itoa(n) }

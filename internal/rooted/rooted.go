@@ -9,8 +9,7 @@
 package rooted
 
 import (
-	"errors"
-	"os"
+	"strconv"
 	"strings"
 
 	"golang.org/x/sys/unix"
@@ -147,22 +146,13 @@ func (r *Root) Forget() {
 func (r *Root) Stale() { r.last = stale }
 
 // Reopen opens, for use, the very file that an O_PATH descriptor stands for. Between a look at a file and its
-// use nobody can put another one in its place.
+// use nobody can put another one in its place. It needs /proc.
 func Reopen(fd, flags int) (int, error) {
-	path := "/proc/self/fd/" + itoa(fd)
+	path := "/proc/self/fd/" + strconv.Itoa(fd)
 	for {
 		again, err := unix.Open(path, flags|unix.O_CLOEXEC|unix.O_NOCTTY, 0)
-		if err == unix.EINTR {
-			continue
+		if err != unix.EINTR {
+			return again, err
 		}
-		if errors.Is(err, unix.ENOENT) && !procMounted() {
-			err = errors.New("/proc is missing")
-		}
-		return again, err
 	}
-}
-
-func procMounted() bool {
-	_, err := os.Lstat("/proc/self/fd")
-	return err == nil
 }

@@ -1,0 +1,94 @@
+package files
+
+import (
+	"golang.org/x/sys/unix"
+
+	"hermes.example/hermes/internal/rmtree"
+	"hermes.example/hermes/internal/rooted"
+)
+
+// mkdir makes a directory; with All also those above it, and then it is well if it is there.
+func (s *service) mkdir() error {
+	mode := s.req.Mode & 0o777
+	if mode == 0 {
+		mode = 0o755
+	}
+	if !s.req.All {
+		dir, base, err := s.parent(s.path())
+		if err != nil {
+			return err
+		}
+		defer unix.Close(dir)
+		return makeDir(dir, base, mode)
+	}
+	name, err := rooted.Clean(s.path(), deepest)
+	if err != nil {
+		return err
+	}
+	s.root.Make = func(above int, dir string) error {
+		_, base := rooted.Split(dir)
+		if dir == name {
+			return makeDir(above, base, mode)
+		}
+		return makeDir(above, base, 0o755)
+	}
+	fd, err := s.root.Parent(name)
+	if err != nil {
+		return err
+	}
+	return s.ordinary(fd)
+}
+
+// makeDir gives the directory exactly this mode, whatever the umask is.
+func makeDir(dir int, base string, mode uint32) error {
+	if err := unix.Mkdirat(dir, base, mode); err != nil {
+		return err
+	}
+	return unix.Fchmodat(dir, base, mode, 0)
+}
+
+// ordinary refuses a directory of the kernel's.
+func (s *service) ordinary(fd int) error {
+	var st unix.Stat_t
+	if err := unix.Fstat(fd, &st); err != nil {
+		return err
+	}
+	var devices rooted.Devices
+	kernels, err := devices.Kernels(fd, &st)
+	if err == nil && kernels {
+		err = errKernels
+	}
+	return err
+}
+
+// remove removes a file, a link or an empty directory; with All also one that is not empty.
+func (s *service) remove() error {
+	dir, base, err := s.parent(s.path())
+	if err != nil {
+		return err
+	}
+	defer unix.Close(dir)
+	err = unix.Unlinkat(dir, base, 0)
+	switch {
+	case err != unix.EISDIR:
+		return err
+	case s.req.All:
+		return rmtree.RemoveAt(dir, base)
+	}
+	return unix.Unlinkat(dir, base, unix.AT_REMOVEDIR)
+}
+
+// rename gives a file another name below the same root, in place of what has it.
+func (s *service) rename() error {
+	from, oldBase, err := s.parent(s.path())
+	if err != nil {
+		return err
+	}
+	defer unix.Close(from)
+	to, newBase, err := s.parent(string(s.req.To))
+	if err != nil {
+		return err
+	}
+	defer unix.Close(to)
+	return unix.Renameat(from, oldBase, to, newBase)
+}

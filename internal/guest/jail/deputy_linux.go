@@ -1,0 +1,54 @@
+package jail
+
+import (
+	"errors"
+	"fmt"
+
+	"golang.org/x/sys/unix"
+)
+
+// deputy returns what makes the calling thread act with the rights of a command: its
+// Landlock rules, its user's rights over files, and its capabilities or, for an
+// ordinary user, none.
+//
+// The thread keeps the guest's other ids, so that no command of that user may signal
+// it; over files the ids that count are those set here.
+func deputy(uid, gid, ruleset int) func() error {
+	return func() error {
+		if ruleset >= 0 {
+			if err := restrictSelf(ruleset); err != nil {
+				return fmt.Errorf("cannot enforce Landlock: %w", err)
+			}
+		}
+		if err := takeFileIDs(uid, gid); err != nil {
+			return err
+		}
+		header := unix.CapUserHeader{Version: unix.LINUX_CAPABILITY_VERSION_3}
+		var data [2]unix.CapUserData
+		if uid == 0 {
+			for _, c := range commandCapabilities {
+				data[c/32].Permitted |= 1 << (c % 32)
+			}
+		}
+		data[0].Effective, data[1].Effective = data[0].Permitted, data[1].Permitted
+		if err := unix.Capset(&header, &data[0]); err != nil {
+			return fmt.Errorf("cannot drop capabilities: %w", err)
+		}
+		return nil
+	}
+}
+
+// takeFileIDs sets whose rights over files the thread has. The calls tell of no
+// failure, but the second of each answers with the id that is set.
+func takeFileIDs(uid, gid int) error {
+	for _, id := range []struct {
+		call uintptr
+		id   int
+	}{{unix.SYS_SETFSGID, gid}, {unix.SYS_SETFSUID, uid}} {
+		unix.RawSyscall(id.call, uintptr(id.id), 0, 0)
+		if now, _, _ := unix.RawSyscall(id.call, ^uintptr(0), 0, 0); int(now) != id.id {
+			return errors.New("cannot take the rights of the sandbox's user")
+		}
+	}
+	return nil
+}

@@ -1,0 +1,219 @@
+package sandbox
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"sync"
+
+	"hermes.example/hermes/internal/wire"
+)
+
+// Files is the file tree of a sandbox below one directory, as its commands see it: with their user's rights, and
+// what they may not do to a file, cannot be done here either.
+//
+// Every path is taken below that directory, whether it begins with a slash or not, and the kernel holds links and
+// dots inside of it, also while somebody inside moves them. Only files and directories are opened, never devices,
+// pipes or sockets, and nothing that the kernel makes up, as in /proc. Names are bytes, as Linux has them.
+//
+// Errors are about one path each. [errors.Is] tells them apart by [fs.ErrNotExist], [fs.ErrExist],
+// [fs.ErrPermission] and [ErrTooLarge].
+type Files struct {
+	box  *Sandbox
+	root string
+}
+
+// Files returns the file tree below a directory of the sandbox; empty is all of it. Whether the directory exists
+// shows when it is used.
+func (s *Sandbox) Files(root string) Files {
+	if root == "" {
+		root = "/"
+	}
+	return Files{s, root}
+}
+
+// ErrTooLarge means that a limit of the request was reached.
+var ErrTooLarge = errors.New("larger than the limit")
+
+// fileError is what the guest said about a file.
+type fileError struct{ failure *wire.Failure }
+
+func (e *fileError) Error() string { return e.failure.Message }
+
+func (e *fileError) Is(target error) bool {
+	switch e.failure.Code {
+	case wire.FailureNotFound:
+		return target == fs.ErrNotExist
+	case wire.FailureExists:
+		return target == fs.ErrExist
+	case wire.FailureDenied:
+		return target == fs.ErrPermission
+	case wire.FailureTooLarge:
+		return target == ErrTooLarge
+	}
+	return false
+}
+
+// fileStream is one request about files, from its first frame to its end.
+type fileStream struct {
+	*stream
+	box   *Sandbox
+	ctx   context.Context
+	stop  func() bool // of the watch over ctx
+	close sync.Once
+}
+
+// begin sends a request.
+func (f Files) begin(ctx context.Context, req wire.File) (*fileStream, error) {
+	req.Root = []byte(f.root)
+	conn, _, err := f.box.connected(ctx)
+	if err != nil {
+		return nil, err
+	}
+	s, err := conn.openFile(ctx, req)
+	if errors.Is(err, ErrGone) || errors.Is(err, ErrNotFound) {
+		// That the connection is dead too will only be noticed in a moment.
+		conn.close()
+		if conn, _, err = f.box.connected(ctx); err == nil {
+			s, err = conn.openFile(ctx, req)
+		}
+	}
+	if err != nil {
+		return nil, err
+	}
+	x := &fileStream{stream: s, box: f.box, ctx: ctx}
+	f.box.track(x, true)
+	x.stop = context.AfterFunc(ctx, x.hangUp)
+	if f.box.isClosed() {
+		x.hangUp() // closed meanwhile, and this stream was not there to be hung up
+	}
+	return x, nil
+}
+
+func (c *connection) openFile(ctx context.Context, req wire.File) (*stream, error) {
+	if !c.hello.Can(wire.CanFiles) {
+		return nil, errUnsupported
+	}
+	return c.openCommand(ctx, wire.TypeFile, req)
+}
+
+// hangUp breaks the stream: a request that is not done yet is given up by the guest.
+func (x *fileStream) hangUp() { x.close.Do(func() { x.stream.Close() }) }
+
+// end is called once for every stream that was begun.
+func (x *fileStream) end() {
+	x.stop()
+	x.hangUp()
+	x.box.track(x, false)
+}
+
+// answer returns the next frame that is one.
+func (x *fileStream) answer() (wire.Frame, error) {
+	for {
+		frame, err := x.NextMessage()
+		if err != nil {
+			return frame, x.why(err)
+		}
+		if frame.Type != wire.TypeHello {
+			return frame, fileFailure(frameError(frame))
+		}
+	}
+}
+
+// why replaces an error of the connection by the reason that it broke.
+func (x *fileStream) why(err error) error {
+	var odd *wire.UnexpectedFrame
+	switch {
+	case x.ctx.Err() != nil:
+		return x.ctx.Err()
+	case x.box.isClosed():
+		return ErrClosed
+	case errors.As(err, &odd):
+		if failure := frameError(odd.Frame); failure != nil {
+			return fileFailure(failure)
+		}
+		return err
+	case cutOff(err):
+		return fmt.Errorf("the sandbox ended, or broke the connection: %w", err)
+	}
+	return err
+}
+
+func fileFailure(err error) error {
+	var failure *wire.Failure
+	if errors.As(err, &failure) {
+		return &fileError{failure}
+	}
+	return err
+}
+
+// ask makes a request with one answer.
+func (f Files) ask(ctx context.Context, req wire.File) (wire.Frame, error) {
+	x, err := f.begin(ctx, req)
+	if err != nil {
+		return wire.Frame{}, err
+	}
+	defer x.end()
+	return x.answer()
+}
+
+// send makes a request with a stream of bytes, and waits for the answer. The guest may answer before it has
+// everything, when it cannot go on; then the rest is not sent.
+func (f Files) send(ctx context.Context, req wire.File, from io.Reader) (wire.FileResult, error) {
+	x, err := f.begin(ctx, req)
+	if err != nil {
+		return wire.FileResult{}, err
+	}
+	defer x.end()
+	var res wire.FileResult
+	var answerErr error
+	answered := make(chan struct{})
+	go func() {
+		defer close(answered)
+		var frame wire.Frame
+		if frame, answerErr = x.answer(); answerErr == nil {
+			answerErr = frame.Decode(&res)
+		}
+		x.hangUp() // whoever still writes has nobody to read it
+	}()
+	readErr := x.pour(from)
+	if readErr != nil {
+		x.hangUp() // what is cut off here has not taken place
+	}
+	<-answered
+	if readErr != nil {
+		return res, readErr
+	}
+	return res, answerErr
+}
+
+// pour sends all of from. Its error is that of reading: one of writing means that the answer says more.
+func (x *fileStream) pour(from io.Reader) error {
+	out := wire.NewDataWriter(x.Writer)
+	buf := make([]byte, wire.DataChunk)
+	for {
+		n, err := from.Read(buf)
+		if n > 0 {
+			if _, err := out.Write(buf[:n]); err != nil {
+				return nil
+			}
+		}
+		if err == io.EOF {
+			_ = out.End(nil) // see above
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+	}
+}
+
+// cannotFile says what could not be done to which path.
+func cannotFile(what, path string, err error) error {
+	if err == nil {
+		return nil
+	}
+	return fmt.Errorf("cannot %s %q: %w", what, path, err)
+}
