@@ -22,12 +22,18 @@ func (f Files) Open(ctx context.Context, path string, s Section) (io.ReadCloser,
 	if s.Offset < 0 || s.Limit < 0 {
 		return nil, cannotFile("read", path, errors.New("the offset and the limit must not be negative"))
 	}
-	x, err := f.begin(ctx, wire.File{Op: wire.FileRead, Path: []byte(path), Offset: s.Offset, Limit: s.Limit})
+	return f.open(ctx, "read", path, wire.File{Op: wire.FileRead, Offset: s.Offset, Limit: s.Limit})
+}
+
+// open makes a request that is answered by a stream of bytes.
+func (f Files) open(ctx context.Context, what, path string, req wire.File) (*fileReader, error) {
+	req.Path = []byte(path)
+	x, err := f.begin(ctx, req)
 	if err != nil {
-		return nil, cannotFile("read", path, err)
+		return nil, cannotFile(what, path, err)
 	}
-	r := &fileReader{x: x, data: wire.NewDataReader(x.Reader), path: path}
-	// The first bytes show whether there is a file at all.
+	r := &fileReader{x: x, data: wire.NewDataReader(x.Reader), what: what, path: path}
+	// The first byte shows whether there is anything at all.
 	first := make([]byte, 1)
 	n, err := io.ReadFull(r, first)
 	if err != nil && err != io.EOF {
@@ -38,13 +44,13 @@ func (f Files) Open(ctx context.Context, path string, s Section) (io.ReadCloser,
 	return r, nil
 }
 
-// fileReader is an open file.
+// fileReader is a stream of bytes from the guest.
 type fileReader struct {
-	x     *fileStream
-	data  *wire.DataReader
-	path  string
-	first []byte
-	ended bool
+	x          *fileStream
+	data       *wire.DataReader
+	what, path string
+	first      []byte
+	ended      bool
 }
 
 func (r *fileReader) Read(p []byte) (int, error) {
@@ -55,7 +61,7 @@ func (r *fileReader) Read(p []byte) (int, error) {
 	}
 	n, err := r.data.Read(p)
 	if err != nil && err != io.EOF {
-		err = cannotFile("read", r.path, r.x.why(err))
+		err = cannotFile(r.what, r.path, r.x.why(err))
 	}
 	return n, err
 }
@@ -108,68 +114,4 @@ func (f Files) Write(ctx context.Context, path string, content io.Reader, o Writ
 func (f Files) WriteFile(ctx context.Context, path string, content []byte, mode fs.FileMode) error {
 	_, err := f.Write(ctx, path, bytes.NewReader(content), WriteOptions{Mode: mode})
 	return err
-}
-
-// CopyOptions bound a copy. Zero means the defaults: 64 GiB and a million entries.
-type CopyOptions struct {
-	Bytes   int64
-	Entries int
-}
-
-// CopyResult is what was copied.
-type CopyResult struct {
-	Bytes   int64 `json:"bytes"`
-	Entries int   `json:"entries"`
-	// Skipped are devices, pipes and sockets, which are not copied.
-	Skipped int `json:"skipped,omitempty"`
-	// Changed are files that became shorter while they were read; zeros stand for what was gone.
-	Changed int `json:"changed,omitempty"`
-}
-
-// CopyIn unpacks a tar stream into a directory that exists. All of it belongs to the sandbox's user; owners,
-// set-id bits and devices of the archive do not count. Names that lead out of the directory, or through a link,
-// are refused. A file appears when it is whole, in place of a file or link of its name; directories that exist
-// stay as they are. What was whole before an error stays, and the error names where it stopped.
-func (f Files) CopyIn(ctx context.Context, dir string, archive io.Reader, o CopyOptions) (CopyResult, error) {
-	res, err := f.send(ctx, wire.File{Op: wire.FileCopyIn, Path: []byte(dir), Limit: o.Bytes, Entries: o.Entries}, archive)
-	return CopyResult(res), cannotFile("copy into", dir, err)
-}
-
-// CopyOut writes a file or directory as a tar stream in which it has the name as; with an empty name the stream
-// has what is in the directory. Links on the way to path are followed, those below it are copied as links.
-//
-// The archive was made inside: whoever unpacks it must not trust its names.
-func (f Files) CopyOut(ctx context.Context, path, as string, archive io.Writer, o CopyOptions) (CopyResult, error) {
-	x, err := f.begin(ctx, wire.File{Op: wire.FileCopyOut, Path: []byte(path), To: []byte(as), Limit: o.Bytes, Entries: o.Entries})
-	if err != nil {
-		return CopyResult{}, cannotFile("copy", path, err)
-	}
-	defer x.end()
-	data := wire.NewDataReader(x.Reader)
-	var writeErr error
-	_, err = io.CopyBuffer(onlyWriter{archive, &writeErr}, onlyReader{data}, make([]byte, wire.DataChunk))
-	switch {
-	case writeErr != nil:
-		return CopyResult{}, writeErr
-	case err != nil:
-		return CopyResult{}, cannotFile("copy", path, x.why(err))
-	}
-	var res wire.FileResult
-	err = data.End.Decode(&res)
-	return CopyResult(res), cannotFile("copy", path, err)
-}
-
-// onlyReader and onlyWriter keep io.CopyBuffer to the buffer that it was given, and tell errors of the two sides
-// apart.
-type onlyReader struct{ io.Reader }
-
-type onlyWriter struct {
-	w   io.Writer
-	err *error
-}
-
-func (o onlyWriter) Write(p []byte) (int, error) {
-	n, err := o.w.Write(p)
-	*o.err = err
-	return n, err
 }

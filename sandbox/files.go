@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"os"
 	"sync"
 
 	"hermes.example/hermes/internal/wire"
@@ -191,23 +192,29 @@ func (f Files) send(ctx context.Context, req wire.File, from io.Reader) (wire.Fi
 
 // pour sends all of from. Its error is that of reading: one of writing means that the answer says more.
 func (x *fileStream) pour(from io.Reader) error {
-	out := wire.NewDataWriter(x.Writer)
-	buf := make([]byte, wire.DataChunk)
-	for {
-		n, err := from.Read(buf)
-		if n > 0 {
-			if _, err := out.Write(buf[:n]); err != nil {
-				return nil
-			}
-		}
-		if err == io.EOF {
-			_ = out.End(nil) // see above
-			return nil
-		}
-		if err != nil {
-			return err
-		}
+	out := &pouring{to: wire.NewDataWriter(x.Writer)}
+	if f, ok := from.(*os.File); ok {
+		from = struct{ io.Reader }{f} // its own way to copy itself takes small steps
 	}
+	_, err := io.CopyBuffer(out, from, make([]byte, wire.DataChunk))
+	if out.err != nil {
+		return nil
+	}
+	if err == nil {
+		_ = out.to.End(nil) // see above
+	}
+	return err
+}
+
+// pouring remembers that it could not be written to.
+type pouring struct {
+	to  *wire.DataWriter
+	err error
+}
+
+func (p *pouring) Write(b []byte) (n int, err error) {
+	n, p.err = p.to.Write(b)
+	return n, p.err
 }
 
 // cannotFile says what could not be done to which path.

@@ -87,6 +87,7 @@ func newSandbox(a *app) *cobra.Command {
 			"hermes sandbox inspect build\n"+
 			"hermes sandbox rm build")
 	group.AddCommand(newExec(a), newShell(a), newLs(a), newInspect(a), newRm(a), newPrune(a))
+	group.AddCommand(newCp(a), newCat(a), newLsFiles(a))
 	return group
 }
 

@@ -6,9 +6,11 @@ import (
 	"archive/tar"
 	"bufio"
 	"cmp"
+	"crypto/rand"
 	"errors"
 	"fmt"
 	"io"
+	"strconv"
 	"strings"
 
 	"golang.org/x/sys/unix"
@@ -21,8 +23,6 @@ type Options struct {
 	Limits Limits
 	// Top, if not empty, is the one name that the stream may bring: anything beside it is refused.
 	Top string
-	// Temporary is a prefix that no file has; it names files until they are whole.
-	Temporary string
 }
 
 // Unpack makes the tree of a tar stream below the open directory dir. All of it belongs to whoever unpacks.
@@ -34,7 +34,7 @@ func Unpack(dir int, r io.Reader, o Options) (Result, error) {
 	if err != nil {
 		return Result{}, err
 	}
-	u := unpacker{Options: o, counter: newCounter(o.Limits), root: rooted.New(own, rooted.NoLinks), buf: make([]byte, chunk)}
+	u := unpacker{Options: o, counter: newCounter(o.Limits), root: rooted.New(own, rooted.NoLinks), buf: make([]byte, chunk), prefix: ".hermes-" + rand.Text() + "-"}
 	defer u.root.Close()
 	u.root.Make = u.missingDir
 	stream := bufio.NewReaderSize(r, chunk/2)
@@ -52,6 +52,7 @@ type unpacker struct {
 	buf     []byte
 	devices rooted.Devices
 	inside  []madeDir // those that the last entry lay in, outermost first
+	prefix  string    // of temporary names, which nobody can have guessed
 	serial  int
 }
 
@@ -157,7 +158,7 @@ func (u *unpacker) parent(dir string) (int, error) {
 // temporary is a name in which an entry is made before it gets its own.
 func (u *unpacker) temporary() string {
 	u.serial++
-	return fmt.Sprintf("%s%d", u.Temporary, u.serial)
+	return u.prefix + strconv.Itoa(u.serial)
 }
 
 // place gives what was made under a temporary name its own, in place of what has it.

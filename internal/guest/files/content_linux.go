@@ -1,6 +1,7 @@
 package files
 
 import (
+	"crypto/rand"
 	"errors"
 	"fmt"
 	"io"
@@ -57,7 +58,7 @@ func (s *service) write() error {
 	if err != nil {
 		return err
 	}
-	name := temporary()
+	name := ".hermes-" + rand.Text()
 	fd, err := create(dir, name, 0o600)
 	if err != nil {
 		return err

@@ -14,7 +14,7 @@ func (s *service) copyIn() error {
 		return err
 	}
 	defer unix.Close(fd)
-	res, err := tartree.Unpack(fd, wire.NewDataReader(s.r), tartree.Options{Limits: s.limits(), Temporary: temporary()})
+	res, err := tartree.Unpack(fd, wire.NewDataReader(s.r), tartree.Options{Limits: s.limits()})
 	if err != nil {
 		return err
 	}

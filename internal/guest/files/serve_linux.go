@@ -8,7 +8,6 @@
 package files
 
 import (
-	"crypto/rand"
 	"errors"
 	"fmt"
 	"strings"
@@ -177,6 +176,3 @@ func Failure(err error) *wire.Failure {
 	}
 	return f
 }
-
-// temporary begins the names of files that are not whole yet.
-func temporary() string { return ".hermes-" + rand.Text() + "-" }

@@ -1,0 +1,47 @@
+package cli
+
+import (
+	"context"
+	"path"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"hermes.example/hermes/internal/config"
+	"hermes.example/hermes/sandbox"
+)
+
+// addFileFlags adds what says whose files are meant.
+func (t *target) addFileFlags(a *app, cmd *cobra.Command) {
+	t.addTask(a, cmd)
+	t.addProfile(cmd)
+	t.addEngine(cmd)
+}
+
+// files calls f with the files of the target's sandbox, which is taken as it is, and made when there is none.
+func (t *target) files(ctx context.Context, a *app, what string, f func(sandbox.Files) error) error {
+	c, err := config.Load(a.lookup)
+	if err != nil {
+		return err
+	}
+	m, err := t.manager(c)
+	if err != nil {
+		return err
+	}
+	defer a.close(m)
+	box, err := t.obtain(ctx, m, c, nil)
+	if err != nil {
+		return cannot(what, err)
+	}
+	return cannot(what, f(box.Files("")))
+}
+
+// insidePath is a path of the sandbox as a person writes it. One that does not begin with a slash lies where
+// commands run. A slash at the end says that it is a directory, and stays.
+func insidePath(p string) string {
+	p = strings.TrimPrefix(p, ":")
+	if strings.HasPrefix(p, "/") {
+		return p
+	}
+	return path.Join(sandbox.Workspace, "/") + "/" + p
+}
