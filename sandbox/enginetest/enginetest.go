@@ -65,7 +65,7 @@ func tests() []test {
 		sessionTests, sessionEnvTests, sessionEndTests, sessionParallelTests, sessionPrivateTests, shellTests,
 		replayTests, lossTests,
 		reuseTests, nameTests, driftTests, requireTests, lifeTests, ephemeralTests, reaperTests,
-		postureTests, mountTests, networkTests, userTests, limitTests,
+		postureTests, mountTests, networkTests, userTests, limitTests, fileTests, fileCopyTests,
 	)
 }
 

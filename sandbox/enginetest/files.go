@@ -1,0 +1,334 @@
+package enginetest
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"slices"
+	"strings"
+	"testing"
+	"testing/iotest"
+
+	"hermes.example/hermes/sandbox"
+)
+
+var fileTests = []test{
+	{"files/what is written is read", filesContent},
+	{"files/a part of a file", filesSection},
+	{"files/a write that breaks off leaves the old file", filesBroken},
+	{"files/permissions stay when a file is replaced", filesMode},
+	{"files/directories are made, renamed and removed", filesChange},
+	{"files/a listing is as deep and as long as asked", filesList},
+	{"files/names are any bytes", filesNames},
+	{"files/they belong to the user of commands", filesOwner},
+	{"files/what a command may not write stays as it is", filesReadOnly},
+	{"files/a deep tree is removed", filesDeep},
+	{"files/a closed hold ends what is under way", filesClosed},
+}
+
+// files is the whole tree of a test's sandbox.
+func (b *box) files() sandbox.Files { return b.Files("") }
+
+func (b *box) writes(path, content string) {
+	b.t.Helper()
+	if err := b.files().WriteFile(bounded(b.t), path, []byte(content), 0); err != nil {
+		b.t.Fatal(err)
+	}
+}
+
+func (b *box) reads(path, want string) {
+	b.t.Helper()
+	got, err := b.files().ReadFile(bounded(b.t), path, 64<<20)
+	if err != nil || string(got) != want {
+		b.t.Errorf("%s holds %.100q (%d bytes), %v; want %.100q (%d)", path, got, len(got), err, want, len(want))
+	}
+}
+
+func filesContent(t *testing.T, s *suite) {
+	b := s.box(t)
+	for _, n := range []int{0, 1, 100_000, 128 << 10, 256<<10 + 1, 5 << 20} {
+		content := strings.Repeat("0123456789abcdef", n/16+1)[:n]
+		b.writes("/workspace/file", content)
+		b.reads("/workspace/file", content)
+		b.says("wc -c </workspace/file", fmt.Sprint(n))
+	}
+	b.output("printf 'from a command' >/workspace/made")
+	b.reads("workspace/made", "from a command")
+	n, err := b.files().Write(bounded(t), "/workspace/made", strings.NewReader(", and more"), sandbox.WriteOptions{Append: true})
+	if n != 10 || err != nil {
+		t.Errorf("%d, %v", n, err)
+	}
+	b.reads("/workspace/made", "from a command, and more")
+	if _, err := b.files().Write(bounded(t), "/workspace/new", strings.NewReader("first"), sandbox.WriteOptions{Append: true}); err != nil {
+		t.Error(err)
+	}
+	b.reads("/workspace/new", "first")
+	for path, want := range map[string]error{"/workspace/none": fs.ErrNotExist, "/nowhere/file": fs.ErrNotExist, "/workspace": nil} {
+		if _, err := b.files().ReadFile(bounded(t), path, 10); err == nil || want != nil && !errors.Is(err, want) {
+			t.Errorf("%s: %v", path, err)
+		}
+	}
+}
+
+func filesSection(t *testing.T, s *suite) {
+	b := s.box(t)
+	b.writes("/workspace/file", "0123456789")
+	for _, c := range []struct {
+		sandbox.Section
+		want string
+	}{{sandbox.Section{}, "0123456789"}, {sandbox.Section{Offset: 4}, "456789"}, {sandbox.Section{Limit: 3}, "012"}, {sandbox.Section{Offset: 8, Limit: 5}, "89"}, {sandbox.Section{Offset: 99}, ""}} {
+		r, err := b.files().Open(bounded(t), "/workspace/file", c.Section)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got, err := io.ReadAll(r); err != nil || string(got) != c.want {
+			t.Errorf("%+v is %q, %v", c.Section, got, err)
+		}
+		r.Close()
+	}
+	if got, err := b.files().ReadFile(bounded(t), "/workspace/file", 9); !errors.Is(err, sandbox.ErrTooLarge) || got != nil {
+		t.Errorf("a file above the limit: %q, %v", got, err)
+	}
+	b.reads("/workspace/file", "0123456789")
+}
+
+func filesBroken(t *testing.T, s *suite) {
+	b := s.box(t)
+	b.writes("/workspace/file", "as it was")
+	broken := errors.New("broken")
+	_, err := b.files().Write(bounded(t), "/workspace/file", io.MultiReader(strings.NewReader(strings.Repeat("x", 1<<20)), iotest.ErrReader(broken)), sandbox.WriteOptions{})
+	if !errors.Is(err, broken) {
+		t.Errorf("the error is %v", err)
+	}
+	ctx, cancel := context.WithCancel(bounded(t))
+	_, err = b.files().Write(ctx, "/workspace/file", io.MultiReader(strings.NewReader(strings.Repeat("x", 1<<20)), cancelling{cancel}), sandbox.WriteOptions{})
+	if !errors.Is(err, context.Canceled) {
+		t.Errorf("cancelled: %v", err)
+	}
+	_, err = b.files().Write(bounded(t), "/workspace/file", strings.NewReader(strings.Repeat("x", 5<<20)), sandbox.WriteOptions{Limit: 2 << 20})
+	if !errors.Is(err, sandbox.ErrTooLarge) {
+		t.Errorf("above its limit: %v", err)
+	}
+	if _, err := b.files().Write(bounded(t), "/nowhere/file", strings.NewReader(strings.Repeat("x", 20<<20)), sandbox.WriteOptions{}); !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("into no directory: %v", err)
+	}
+	b.reads("/workspace/file", "as it was")
+	// The guest notices a caller that is gone when it next reads.
+	eventually(t, "nothing half-written is left", func() bool { return b.output("ls -A /workspace") == "file" })
+}
+
+// cancelling is a source that its reader is not waiting for any more.
+type cancelling struct{ cancel func() }
+
+func (c cancelling) Read(p []byte) (int, error) {
+	c.cancel()
+	return len(p), nil
+}
+
+func filesMode(t *testing.T, s *suite) {
+	b := s.box(t)
+	b.output("echo old >/workspace/script; chmod 750 /workspace/script; ln -s script /workspace/link")
+	b.writes("/workspace/script", "new")
+	b.writes("/workspace/fresh", "new")
+	if err := b.files().WriteFile(bounded(t), "/workspace/private", nil, 0o600); err != nil {
+		t.Error(err)
+	}
+	b.says("cd /workspace; stat -c %a script fresh private", "750\n644\n600")
+	// A link is replaced; what it leads to is not written through it.
+	b.writes("/workspace/link", "replaced")
+	b.says("cat /workspace/script; stat -c %F /workspace/link", "newregular file")
+}
+
+func filesChange(t *testing.T, s *suite) {
+	b := s.box(t)
+	f, ctx := b.Files("/workspace"), bounded(t)
+	for _, c := range []struct {
+		what string
+		err  error
+		want error
+	}{
+		{"mkdir", f.Mkdir(ctx, "a", 0o750, false), nil},
+		{"mkdir again", f.Mkdir(ctx, "a", 0, false), fs.ErrExist},
+		{"mkdir without a parent", f.Mkdir(ctx, "x/y/z", 0, false), fs.ErrNotExist},
+		{"mkdir with parents", f.Mkdir(ctx, "x/y/z", 0o700, true), nil},
+		{"mkdir with parents again", f.Mkdir(ctx, "x/y/z", 0, true), nil},
+		{"write", f.WriteFile(ctx, "x/y/z/file", []byte("kept"), 0), nil},
+		{"rename", f.Rename(ctx, "x/y", "a/moved"), nil},
+		{"rename what is not there", f.Rename(ctx, "x/y", "a/again"), fs.ErrNotExist},
+		{"remove an empty one", f.Remove(ctx, "x", false), nil},
+		{"remove what is not there", f.Remove(ctx, "x", false), fs.ErrNotExist},
+	} {
+		if c.want == nil && c.err != nil || !errors.Is(c.err, c.want) {
+			t.Errorf("%s: %v", c.what, c.err)
+		}
+	}
+	b.says("cd /workspace; stat -c %a a a/moved/z; cat a/moved/z/file; ls", "750\n700\nkepta")
+	if err := f.Remove(ctx, "a", false); err == nil {
+		t.Error("a directory that is not empty was removed")
+	}
+	for _, path := range []string{"", "/", ".", "..", "a/..", "a/."} {
+		if err := f.Remove(ctx, path, true); err == nil {
+			t.Errorf("%q was removed", path)
+		}
+	}
+	info, err := f.Stat(ctx, "a/moved/z/file")
+	if err != nil || info.Size != 4 || info.Mode != 0o644 || info.Time.IsZero() {
+		t.Errorf("%+v, %v", info, err)
+	}
+	if err := f.Remove(ctx, "a", true); err != nil {
+		t.Error(err)
+	}
+	b.says("ls -A /workspace", "")
+}
+
+// listed returns the paths of a listing, sorted.
+func (b *box) listed(path string, o sandbox.ListOptions) ([]string, error) {
+	var found []string
+	for f, err := range b.files().List(bounded(b.t), path, o) {
+		if err != nil {
+			return found, err
+		}
+		found = append(found, f.Path)
+	}
+	slices.Sort(found)
+	return found, nil
+}
+
+func filesList(t *testing.T, s *suite) {
+	b := s.box(t)
+	b.output("cd /workspace; mkdir -p a/b/c; touch f a/f a/b/f a/b/c/f; ln -s a link")
+	for depth, want := range [][]string{
+		{"a", "f", "link"}, {"a", "a/b", "a/f", "f", "link"}, {"a", "a/b", "a/b/c", "a/b/f", "a/f", "f", "link"},
+	} {
+		if got, err := b.listed("/workspace", sandbox.ListOptions{Depth: depth}); err != nil || !slices.Equal(got, want) {
+			t.Errorf("%d deep: %q, %v", depth, got, err)
+		}
+	}
+	b.output("cd /workspace/a/b/c; seq 1200 | xargs touch")
+	if got, err := b.listed("/workspace/a/b/c", sandbox.ListOptions{}); err != nil || len(got) != 1201 {
+		t.Errorf("%d entries, %v", len(got), err)
+	}
+	if got, err := b.listed("/workspace", sandbox.ListOptions{Depth: 9, Entries: 1000}); !errors.Is(err, sandbox.ErrTooLarge) || len(got) > 1000 {
+		t.Errorf("%d entries, %v", len(got), err)
+	}
+	if _, err := b.listed("/workspace/f", sandbox.ListOptions{}); err == nil {
+		t.Error("a file was listed")
+	}
+	// Whoever has seen enough stops.
+	for range b.files().List(bounded(t), "/workspace/a/b/c", sandbox.ListOptions{}) {
+		break
+	}
+}
+
+func filesNames(t *testing.T, s *suite) {
+	b := s.box(t)
+	names := []string{"new\nline", "bad \xff\xfe UTF-8", "ünï", " ", "-rf", "\x01", "a\\b", strings.Repeat("n", 255)}
+	for i, name := range names {
+		b.writes("/workspace/"+name, fmt.Sprint(i))
+		b.reads("/workspace/"+name, fmt.Sprint(i))
+	}
+	if err := b.files().Rename(bounded(t), "/workspace/bad \xff\xfe UTF-8", "/workspace/worse \xff\n"); err != nil {
+		t.Error(err)
+	}
+	names[1] = "worse \xff\n"
+	slices.Sort(names)
+	if got, err := b.listed("/workspace", sandbox.ListOptions{}); err != nil || !slices.Equal(got, names) {
+		t.Errorf("listed %q, %v", got, err)
+	}
+	b.says("cd /workspace; cat $'new\\nline' $'worse \\xff\\n'", "01")
+	for _, name := range []string{"a\x00b", strings.Repeat("n", 256), strings.Repeat("n/", 3000)} {
+		if err := b.files().WriteFile(bounded(t), "/workspace/"+name, nil, 0); err == nil {
+			t.Errorf("%.20q was written", name)
+		}
+	}
+}
+
+// A user's sandbox takes over files that root's has kept, so that both rights can be seen.
+func filesOwner(t *testing.T, s *suite) {
+	s.need(t, ManyIDs)
+	id := s.identity(t)
+	s.ensure(t, s.manager, id, s.spec()).output("cd /workspace; echo secret >secret; chmod 600 secret; mkdir -m 700 closed; echo x >closed/x; echo y >public")
+	if err := s.manager.Remove(bounded(t), id, false); err != nil {
+		t.Fatal(err)
+	}
+	b := s.ensure(t, s.manager, id, s.spec(func(spec *sandbox.Spec) { spec.User = "1000:2000" }))
+	b.reads("/workspace/public", "y\n")
+	f, ctx := b.files(), bounded(t)
+	_, errRead := f.ReadFile(ctx, "/workspace/secret", 100)
+	_, errClosed := f.ReadFile(ctx, "/workspace/closed/x", 100)
+	_, errList := b.listed("/workspace/closed", sandbox.ListOptions{})
+	_, errAppend := f.Write(ctx, "/workspace/public", strings.NewReader("z"), sandbox.WriteOptions{Append: true})
+	archive, errCopy := f.CopyOut(ctx, "/workspace/secret", "secret", sandbox.CopyOptions{})
+	if errCopy == nil {
+		_, errCopy = io.Copy(io.Discard, archive)
+		archive.Close()
+	}
+	_, errWatch := f.Watch(ctx, "/workspace/secret")
+	for what, err := range map[string]error{
+		"read": errRead, "read in a closed directory": errClosed, "list": errList, "append": errAppend, "copy out": errCopy, "watch": errWatch,
+		"write": f.WriteFile(ctx, "/run/x", nil, 0), "write in a closed directory": f.WriteFile(ctx, "/workspace/closed/y", nil, 0),
+		"remove": f.Remove(ctx, "/workspace/closed/x", false), "rename": f.Rename(ctx, "/workspace/closed/x", "/workspace/x"),
+	} {
+		if !errors.Is(err, fs.ErrPermission) {
+			t.Errorf("%s: %v", what, err)
+		}
+	}
+	b.writes("/workspace/mine", "mine")
+	if err := f.Mkdir(ctx, "/workspace/dir/sub", 0o755, true); err != nil {
+		t.Error(err)
+	}
+	if _, err := f.CopyIn(ctx, "/workspace", bytes.NewReader(tarOf(t, entry{name: "copied/file", content: "x"})), sandbox.CopyOptions{}); err != nil {
+		t.Error(err)
+	}
+	b.says("cd /workspace; stat -c %u:%g mine dir/sub copied copied/file", strings.TrimSpace(strings.Repeat("1000:2000\n", 4)))
+	if info, err := f.Stat(ctx, "/workspace/mine"); err != nil || info.UID != 1000 || info.GID != 2000 {
+		t.Errorf("%+v, %v", info, err)
+	}
+}
+
+func filesReadOnly(t *testing.T, s *suite) {
+	s.need(t, ReadOnlyRoot)
+	b := s.box(t)
+	f, ctx := b.files(), bounded(t)
+	_, copyErr := f.CopyIn(ctx, "/usr", bytes.NewReader(tarOf(t, entry{name: "x", content: "x"})), sandbox.CopyOptions{})
+	for what, err := range map[string]error{
+		"write": f.WriteFile(ctx, "/usr/x", nil, 0), "mkdir": f.Mkdir(ctx, "/usr/x", 0, false), "remove": f.Remove(ctx, "/usr/bin/env", false),
+		"rename": f.Rename(ctx, "/usr/bin/env", "/usr/bin/vne"), "copy in": copyErr,
+	} {
+		if !errors.Is(err, fs.ErrPermission) {
+			t.Errorf("%s: %v", what, err)
+		}
+	}
+}
+
+func filesDeep(t *testing.T, s *suite) {
+	b := s.box(t)
+	b.output("cd /workspace; mkdir top; cd top; for i in $(seq 400); do mkdir d && cd d || exit 1; done; touch f")
+	if _, err := b.listed("/workspace/top", sandbox.ListOptions{Depth: 1 << 30}); err != nil {
+		t.Error(err)
+	}
+	if err := b.files().Remove(bounded(t), "/workspace/top", true); err != nil {
+		t.Error(err)
+	}
+	b.says("ls /workspace", "")
+}
+
+func filesClosed(t *testing.T, s *suite) {
+	b := s.box(t)
+	b.output("head -c 20000000 /dev/zero >/workspace/file")
+	r, err := b.files().Open(bounded(t), "/workspace/file", sandbox.Section{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer r.Close()
+	b.Close()
+	if n, err := io.Copy(io.Discard, r); !errors.Is(err, sandbox.ErrClosed) {
+		t.Errorf("after %d bytes: %v", n, err)
+	}
+	if _, err := b.files().Stat(bounded(t), "/workspace"); !errors.Is(err, sandbox.ErrClosed) {
+		t.Errorf("the error is %v", err)
+	}
+}
