@@ -217,6 +217,16 @@ func (p *pouring) Write(b []byte) (n int, err error) {
 	return n, p.err
 }
 
+// SendFile hands a whole file on to the connection.
+func (p *pouring) SendFile(fd int, size int64) (n int64, err error) {
+	n, p.err = p.to.SendFile(fd, size)
+	if errors.Is(p.err, errors.ErrUnsupported) {
+		p.err = nil
+		return 0, errors.ErrUnsupported
+	}
+	return n, p.err
+}
+
 // cannotFile says what could not be done to which path.
 func cannotFile(what, path string, err error) error {
 	if err == nil {

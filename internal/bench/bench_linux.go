@@ -69,6 +69,7 @@ func Run(ctx context.Context, o Options) (Report, error) {
 		{"a command from a new process", r.attach},
 		{"cold starts", r.cold},
 		{"throughput", r.throughput},
+		{"copies of files", r.files},
 		{"many at once", r.many},
 		{"memory", settled},
 	} {

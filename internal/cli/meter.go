@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"errors"
 	"fmt"
 	"io"
 	"sync"
@@ -37,6 +38,19 @@ func (w *meteredWriter) Write(p []byte) (int, error) {
 	n, err := w.Writer.Write(p)
 	w.meter.bytes.Add(int64(n))
 	return n, err
+}
+
+// SendFile passes a whole file on, if the writer can take one.
+func (w *meteredWriter) SendFile(fd int, n int64) (int64, error) {
+	sender, ok := w.Writer.(interface {
+		SendFile(fd int, n int64) (int64, error)
+	})
+	if !ok {
+		return 0, errors.ErrUnsupported
+	}
+	had, err := sender.SendFile(fd, n)
+	w.meter.bytes.Add(had)
+	return had, err
 }
 
 // showAfter is how long a copy takes before its progress is of interest, and how often it is shown then.

@@ -19,17 +19,26 @@ import (
 // Pack writes the tree that the O_PATH descriptor top stands for, under the name as. With an empty name top must
 // be a directory, and what is in it is written without it.
 func Pack(w io.Writer, top int, as string, l Limits) (Result, error) {
-	p := packer{counter: newCounter(l), w: tar.NewWriter(w), buf: make([]byte, chunk), seen: make(map[inode]string), room: linkRoom}
+	p := packer{counter: newCounter(l), w: w, buf: make([]byte, chunk), seen: make(map[inode]string), room: linkRoom}
 	err := p.top(top, as)
 	if err == nil {
-		err = p.w.Close()
+		_, err = p.w.Write(make([]byte, 2*block)) // the end of an archive
 	}
 	return p.result, err
 }
 
+// block is what everything in a tar stream is a multiple of.
+const block = 512
+
+// FileSender is a writer that can be given part of an open file: n bytes of it from where it stands, or zeros
+// where it has become shorter. It returns how many the file had; errors.ErrUnsupported means that it sent nothing.
+type FileSender interface {
+	SendFile(fd int, n int64) (int64, error)
+}
+
 type packer struct {
 	counter
-	w       *tar.Writer
+	w       io.Writer
 	buf     []byte
 	devices rooted.Devices
 	seen    map[inode]string // files of several names, by the first of them
@@ -104,7 +113,8 @@ func (p *packer) header(h *tar.Header) error {
 	if err := p.add(h.Size); err != nil {
 		return err
 	}
-	if err := p.w.WriteHeader(h); err != nil {
+	// A writer for each header: contents go past it, as large and as fast as they can.
+	if err := tar.NewWriter(p.w).WriteHeader(h); err != nil {
 		return fmt.Errorf("%.200q: %w", h.Name, err)
 	}
 	return nil
@@ -174,36 +184,54 @@ func (p *packer) file(fd int, h *tar.Header) error {
 	if err := p.header(h); err != nil {
 		return err
 	}
-	for left := h.Size; left > 0; {
-		buf := p.buf[:min(left, int64(len(p.buf)))]
-		n, err := unix.Read(open, buf)
+	had, err := p.content(open, h.Size)
+	if err != nil {
+		return fmt.Errorf("%.200q: %w", h.Name, err)
+	}
+	if had < h.Size {
+		p.result.Changed++
+	}
+	_, err = p.w.Write(p.zeros(-h.Size & (block - 1)))
+	return err
+}
+
+// sendFrom is the size from which on a file is worth a FileSender's trouble.
+const sendFrom = 64 << 10
+
+// content writes size bytes of an open file, and returns how many it had.
+func (p *packer) content(fd int, size int64) (int64, error) {
+	if sender, ok := p.w.(FileSender); ok && size >= sendFrom {
+		if had, err := sender.SendFile(fd, size); !errors.Is(err, errors.ErrUnsupported) {
+			return had, err
+		}
+	}
+	had := int64(0)
+	for at := int64(0); at < size; {
+		buf := p.buf[:min(size-at, int64(len(p.buf)))]
+		n, err := unix.Read(fd, buf)
 		switch {
 		case err == unix.EINTR:
 			continue
 		case err != nil:
-			return fmt.Errorf("%.200q: %w", h.Name, err)
+			return had, err
 		case n == 0:
-			p.result.Changed++
-			return p.zeros(left)
+			buf = p.zeros(int64(len(buf)))
+		default:
+			buf = buf[:n]
+			had += int64(n)
 		}
-		if _, err := p.w.Write(buf[:n]); err != nil {
-			return err
+		if _, err := p.w.Write(buf); err != nil {
+			return had, err
 		}
-		left -= int64(n)
+		at += int64(len(buf))
 	}
-	return nil
+	return had, nil
 }
 
-func (p *packer) zeros(n int64) error {
-	clear(p.buf)
-	for n > 0 {
-		piece := p.buf[:min(n, int64(len(p.buf)))]
-		if _, err := p.w.Write(piece); err != nil {
-			return err
-		}
-		n -= int64(len(piece))
-	}
-	return nil
+// zeros are n of them, at most a chunk.
+func (p *packer) zeros(n int64) []byte {
+	clear(p.buf[:n])
+	return p.buf[:n]
 }
 
 func readLink(fd int) (string, error) {

@@ -107,9 +107,8 @@ const (
 
 // DataWriter sends a stream of bytes as frames: small writes together, large ones without copying them.
 type DataWriter struct {
-	w    *Writer
-	buf  []byte
-	head [headerSize]byte
+	w   *Writer
+	buf []byte
 }
 
 // NewDataWriter returns a DataWriter on w, which nobody else may use before Flush.
@@ -147,12 +146,23 @@ func (d *DataWriter) Flush() error {
 }
 
 func (d *DataWriter) send(p []byte) error {
-	d.head[0] = byte(TypeFileData)
-	binary.BigEndian.PutUint32(d.head[1:], uint32(len(p)))
-	frame := net.Buffers{d.w.buf[:d.w.queued], d.head[:], p}
-	d.w.queued = 0
+	frame := net.Buffers{d.header(len(p)), p}
 	_, err := frame.WriteTo(d.w.w)
 	return err
+}
+
+// announce sends the header of a frame, whose payload the caller sends.
+func (d *DataWriter) announce(n int) error {
+	_, err := d.w.w.Write(d.header(n))
+	return err
+}
+
+// header is that of a frame of data, after what the Writer holds back.
+func (d *DataWriter) header(n int) []byte {
+	head := append(d.w.buf[:d.w.queued], byte(TypeFileData), 0, 0, 0, 0)
+	binary.BigEndian.PutUint32(head[d.w.queued+1:], uint32(n))
+	d.w.buf, d.w.queued = head, 0
+	return head
 }
 
 // End flushes, and sends the last frame.
