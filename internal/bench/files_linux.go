@@ -61,8 +61,8 @@ func (r *runner) files() error {
 	if err != nil {
 		return err
 	}
-	r.report.compare("10,000 small files into a sandbox (≥ 40 % of `tar | tar`)", "`tar | tar`", m[1], m[0], smallBudget, "")
-	r.report.compare("10,000 small files out of a sandbox (≥ 40 % of `tar | tar`)", "`tar | tar`", m[2], m[0], smallBudget, "")
+	r.report.compare("10,000 small files into a sandbox (≥ 40 % of `tar` into `tar`)", "`tar` into `tar`", m[1], m[0], smallBudget, "")
+	r.report.compare("10,000 small files out of a sandbox (≥ 40 % of `tar` into `tar`)", "`tar` into `tar`", m[2], m[0], smallBudget, "")
 	return nil
 }
 

@@ -27,6 +27,7 @@ var fileTests = []test{
 	{"files/what a command may not write stays as it is", filesReadOnly},
 	{"files/a deep tree is removed", filesDeep},
 	{"files/a closed hold ends what is under way", filesClosed},
+	{"files/over a connection that commands share", filesShared},
 }
 
 // files is the whole tree of a test's sandbox.
@@ -331,4 +332,38 @@ func filesClosed(t *testing.T, s *suite) {
 	if _, err := b.files().Stat(bounded(t), "/workspace"); !errors.Is(err, sandbox.ErrClosed) {
 		t.Errorf("the error is %v", err)
 	}
+}
+
+// shared is the engine where connecting is dear: everything goes over one connection.
+type shared struct{ sandbox.Engine }
+
+func (e shared) Capabilities() sandbox.Capabilities {
+	c := e.Engine.Capabilities()
+	c.Direct = false
+	return c
+}
+
+func filesShared(t *testing.T, s *suite) {
+	b := s.ensure(t, s.another(t, shared{s.engine}), s.identity(t), s.spec())
+	content := strings.Repeat("0123456789abcdef", 300_000)
+	b.writes("/workspace/file", content)
+	b.reads("/workspace/file", content)
+	// Whoever is refused does not go on sending.
+	if _, err := b.files().Write(bounded(t), "/nowhere/file", strings.NewReader(strings.Repeat("x", 20<<20)), sandbox.WriteOptions{}); !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("into no directory: %v", err)
+	}
+	if _, err := b.copiesIn("/workspace", entry{name: "tree/file", content: content}); err != nil {
+		t.Error(err)
+	}
+	if found, res, err := b.copiedOut("/workspace/tree", "tree", sandbox.CopyOptions{}); err != nil || len(found) != 2 || res.Bytes != int64(len(content)) {
+		t.Errorf("%q, %+v, %v", found, res, err)
+	}
+	// Whoever stops reading holds nobody else up.
+	r, err := b.files().Open(bounded(t), "/workspace/file", sandbox.Section{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	b.says("echo still here", "still here")
+	r.Close()
+	b.says("echo still here", "still here")
 }
