@@ -22,7 +22,7 @@ func (s *Server) serveFile(stream net.Conn, r *wire.Reader, w *wire.Writer, req 
 			watch, err = files.OpenWatch(req)
 			return err
 		}
-		files.Serve(req, r, w)
+		files.Serve(req, r, w, func() bool { return hungUp(stream) })
 		return nil
 	})
 	switch {

@@ -27,10 +27,14 @@ func (s *service) mkdir() error {
 	}
 	s.root.Make = func(above int, dir string) error {
 		_, base := rooted.Split(dir)
+		with := uint32(0o755)
 		if dir == name {
-			return makeDir(above, base, mode)
+			with = mode
 		}
-		return makeDir(above, base, 0o755)
+		if err := makeDir(above, base, with); err != unix.EEXIST {
+			return err
+		}
+		return nil // somebody else made it meanwhile, or else it does not open as a directory
 	}
 	fd, err := s.root.Parent(name)
 	if err != nil {
@@ -73,7 +77,7 @@ func (s *service) remove() error {
 	case err != unix.EISDIR:
 		return err
 	case s.req.All:
-		return rmtree.RemoveAt(dir, base)
+		return rmtree.RemoveAt(dir, base, s.gone)
 	}
 	return unix.Unlinkat(dir, base, unix.AT_REMOVEDIR)
 }

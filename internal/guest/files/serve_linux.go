@@ -25,23 +25,25 @@ type service struct {
 	root *rooted.Root
 	r    *wire.Reader
 	w    *wire.Writer
+	gone func() bool
 }
 
 // Serve answers one request with the rights of the calling thread. A watch is not among them: see OpenWatch.
-func Serve(req wire.File, r *wire.Reader, w *wire.Writer) {
-	if err := serve(req, r, w); err != nil {
+// Gone says whether the caller has left.
+func Serve(req wire.File, r *wire.Reader, w *wire.Writer, gone func() bool) {
+	if err := serve(req, r, w, gone); err != nil {
 		// A caller that is gone does not read it either.
 		_ = w.WriteMessage(wire.TypeError, Failure(err))
 	}
 }
 
-func serve(req wire.File, r *wire.Reader, w *wire.Writer) error {
+func serve(req wire.File, r *wire.Reader, w *wire.Writer, gone func() bool) error {
 	root, err := openRoot(req)
 	if err != nil {
 		return err
 	}
 	defer root.Close()
-	s := &service{req, root, r, w}
+	s := &service{req, root, r, w, gone}
 	switch req.Op {
 	case wire.FileRead:
 		return s.read()
