@@ -2,6 +2,7 @@ package cli
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -50,6 +51,33 @@ func (p *packing) WriteTo(w io.Writer) (int64, error) {
 	var err error
 	p.result, err = tartree.Pack(p.meter.writer(w), p.source.fd, p.as, tartree.Limits(p.limits))
 	return p.result.Bytes, err
+}
+
+// writer counts what is written to w.
+func (m *meter) writer(w io.Writer) io.Writer { return &meteredWriter{w, m} }
+
+type meteredWriter struct {
+	io.Writer
+	meter *meter
+}
+
+func (w *meteredWriter) Write(p []byte) (int, error) {
+	n, err := w.Writer.Write(p)
+	w.meter.bytes.Add(int64(n))
+	return n, err
+}
+
+// SendFile passes a whole file on, if the writer can take one.
+func (w *meteredWriter) SendFile(fd int, n int64) (int64, error) {
+	sender, ok := w.Writer.(interface {
+		SendFile(fd int, n int64) (int64, error)
+	})
+	if !ok {
+		return 0, errors.ErrUnsupported
+	}
+	had, err := sender.SendFile(fd, n)
+	w.meter.bytes.Add(had)
+	return had, err
 }
 
 // unpack makes files of a stream that somebody hostile may have written: nothing but the name that was asked for.

@@ -1,7 +1,6 @@
 package cli
 
 import (
-	"errors"
 	"fmt"
 	"io"
 	"sync"
@@ -24,33 +23,6 @@ func (r *meteredReader) Read(p []byte) (int, error) {
 	n, err := r.Reader.Read(p)
 	r.meter.bytes.Add(int64(n))
 	return n, err
-}
-
-// writer counts what is written to w.
-func (m *meter) writer(w io.Writer) io.Writer { return &meteredWriter{w, m} }
-
-type meteredWriter struct {
-	io.Writer
-	meter *meter
-}
-
-func (w *meteredWriter) Write(p []byte) (int, error) {
-	n, err := w.Writer.Write(p)
-	w.meter.bytes.Add(int64(n))
-	return n, err
-}
-
-// SendFile passes a whole file on, if the writer can take one.
-func (w *meteredWriter) SendFile(fd int, n int64) (int64, error) {
-	sender, ok := w.Writer.(interface {
-		SendFile(fd int, n int64) (int64, error)
-	})
-	if !ok {
-		return 0, errors.ErrUnsupported
-	}
-	had, err := sender.SendFile(fd, n)
-	w.meter.bytes.Add(had)
-	return had, err
 }
 
 // showAfter is how long a copy takes before its progress is of interest, and how often it is shown then.

@@ -151,12 +151,6 @@ func (d *DataWriter) send(p []byte) error {
 	return err
 }
 
-// announce sends the header of a frame, whose payload the caller sends.
-func (d *DataWriter) announce(n int) error {
-	_, err := d.w.w.Write(d.header(n))
-	return err
-}
-
 // header is that of a frame of data, after what the Writer holds back.
 func (d *DataWriter) header(n int) []byte {
 	head := append(d.w.buf[:d.w.queued], byte(TypeFileData), 0, 0, 0, 0)

@@ -45,6 +45,12 @@ func (d *DataWriter) SendFile(fd int, n int64) (int64, error) {
 	return had, nil
 }
 
+// announce sends the header of a frame, whose payload the caller sends.
+func (d *DataWriter) announce(n int) error {
+	_, err := d.w.w.Write(d.header(n))
+	return err
+}
+
 // sendPages sends up to n bytes; fewer mean the end of the file.
 func sendPages(raw syscall.RawConn, fd, n int) (sent int, err error) {
 	waitErr := raw.Write(func(socket uintptr) bool {

@@ -2,11 +2,13 @@ package e2e
 
 import (
 	"bytes"
+	"io"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
 
+	"github.com/creack/pty"
 	"golang.org/x/sys/unix"
 )
 
@@ -163,5 +165,50 @@ func TestLsFiles(t *testing.T) {
 	}
 	if one := w.must("sandbox", "ls-files", "d/f"); strings.Count(one, "\n") != 1 || !strings.HasSuffix(one, "  f\n") {
 		t.Errorf("one file: %q", one)
+	}
+}
+
+// A long copy shows how far it is where there is a terminal, and leaves nothing on it.
+func TestALongCopyShowsItsProgress(t *testing.T) {
+	w := newWorld(t, nil)
+	w.must("sandbox", "exec", "-c", "head -c 1000000 /dev/zero >/workspace/file")
+	blob := w.must("sandbox", "cp", ":file", "-")
+	master, slave, err := pty.Open()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer master.Close()
+	cmd := w.command("sandbox", "cp", "-", ":/tmp")
+	cmd.Stderr = slave
+	input, err := cmd.StdinPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	slave.Close()
+	if _, err := io.WriteString(input, blob[:600_000]); err != nil {
+		t.Fatal(err)
+	}
+	shown, buf := "", make([]byte, 4096)
+	for !strings.Contains(shown, "copied 0.6 MB") {
+		n, err := master.Read(buf)
+		if err != nil {
+			t.Fatalf("%q, %v", shown, err)
+		}
+		shown += string(buf[:n])
+	}
+	if _, err := io.WriteString(input, blob[600_000:]); err != nil {
+		t.Fatal(err)
+	}
+	input.Close()
+	for err = nil; err == nil; {
+		var n int
+		n, err = master.Read(buf)
+		shown += string(buf[:n])
+	}
+	if err := cmd.Wait(); err != nil || !strings.HasSuffix(shown, "\r\x1b[K") {
+		t.Errorf("%q, %v", shown, err)
 	}
 }
