@@ -12,6 +12,8 @@
 //	box, err := manager.Ensure(ctx, sandbox.Identity{Home: home, Task: "build"}, sandbox.Spec{})
 //	result, err := box.Exec(ctx, sandbox.Command{Line: "make", Stdout: os.Stdout})
 //
+// Its [Files] are read, written, watched and copied with the rights of its commands.
+//
 // What is really enforced is in the sandbox's [Posture]; a Spec can demand parts
 // of it, and then gets them or an error, never something weaker.
 //

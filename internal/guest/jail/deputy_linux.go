@@ -50,5 +50,10 @@ func takeFileIDs(uid, gid int) error {
 			return errors.New("cannot take the rights of the sandbox's user")
 		}
 	}
+	// Where fs.suid_dumpable is 1 the kernel has just opened the guest's memory to
+	// processes of the same user.
+	if err := unix.Prctl(unix.PR_SET_DUMPABLE, 0, 0, 0, 0); err != nil {
+		return fmt.Errorf("cannot protect the guest's memory: %w", err)
+	}
 	return nil
 }
