@@ -1,6 +1,7 @@
 package sandbox
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -162,40 +163,47 @@ func (f Files) ask(ctx context.Context, req wire.File) (wire.Frame, error) {
 
 // send makes a request with a stream of bytes, and waits for the answer. The guest may answer before it has
 // everything, when it cannot go on; then the rest is not sent.
+//
+// A source that is silent holds up neither an error nor the end of ctx; a read of it that is under way then is left
+// to itself, as with any file that may block for ever.
 func (f Files) send(ctx context.Context, req wire.File, from io.Reader) (wire.FileResult, error) {
 	x, err := f.begin(ctx, req)
 	if err != nil {
 		return wire.FileResult{}, err
 	}
 	defer x.end()
-	var res wire.FileResult
-	var answerErr error
-	answered := make(chan struct{})
+	if file, ok := from.(*os.File); ok {
+		from = struct{ io.Reader }{file} // its own way to copy itself takes small steps
+	}
+	poured := make(chan error, 1)
 	go func() {
-		defer close(answered)
-		var frame wire.Frame
-		if frame, answerErr = x.answer(); answerErr == nil {
-			answerErr = frame.Decode(&res)
+		err := x.pour(from)
+		poured <- err
+		if err != nil {
+			x.hangUp() // what is cut off here has not taken place
 		}
-		x.hangUp() // whoever still writes has nobody to read it
 	}()
-	readErr := x.pour(from)
-	if readErr != nil {
-		x.hangUp() // what is cut off here has not taken place
+	var res wire.FileResult
+	frame, err := x.answer()
+	if err == nil {
+		err = frame.Decode(&res)
 	}
-	<-answered
-	if readErr != nil {
-		return res, readErr
+	x.hangUp() // whoever still writes has nobody to read it
+	_, writesItself := from.(io.WriterTo)
+	if err == nil || writesItself {
+		return res, cmp.Or(<-poured, err)
 	}
-	return res, answerErr
+	select {
+	case readErr := <-poured:
+		return res, cmp.Or(readErr, err)
+	default:
+		return res, err
+	}
 }
 
 // pour sends all of from. Its error is that of reading: one of writing means that the answer says more.
 func (x *fileStream) pour(from io.Reader) error {
 	out := &pouring{to: wire.NewDataWriter(x.Writer)}
-	if f, ok := from.(*os.File); ok {
-		from = struct{ io.Reader }{f} // its own way to copy itself takes small steps
-	}
 	_, err := io.CopyBuffer(out, from, make([]byte, wire.DataChunk))
 	if out.err != nil {
 		return nil

@@ -3,8 +3,11 @@
 package rooted
 
 import (
+	"encoding/hex"
 	"fmt"
 	"strings"
+
+	"golang.org/x/sys/unix"
 )
 
 // Refusal is the error of a name, or of an archive, that asks for something that it may not.
@@ -57,4 +60,14 @@ func Depth(name string) int {
 		return 0
 	}
 	return 1 + strings.Count(name, "/")
+}
+
+// Temporary is the beginning of names for files that are not whole yet. Nobody has guessed it.
+func Temporary() (string, error) {
+	// Not by crypto/rand, which draws thirty packages into the guest.
+	var random [16]byte
+	if _, err := unix.Getrandom(random[:], 0); err != nil {
+		return "", err
+	}
+	return ".hermes-" + hex.EncodeToString(random[:]), nil
 }

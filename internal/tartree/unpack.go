@@ -6,7 +6,6 @@ import (
 	"archive/tar"
 	"bufio"
 	"cmp"
-	"crypto/rand"
 	"errors"
 	"fmt"
 	"io"
@@ -30,11 +29,15 @@ type Options struct {
 // A file appears under its name when it is whole, in place of a file or link of that name. Directories that are
 // there stay as they are. What was whole before an error stays; the error names the entry that it stopped at.
 func Unpack(dir int, r io.Reader, o Options) (Result, error) {
+	prefix, err := rooted.Temporary()
+	if err != nil {
+		return Result{}, err
+	}
 	own, err := unix.Openat(dir, ".", unix.O_RDONLY|unix.O_DIRECTORY|unix.O_CLOEXEC, 0)
 	if err != nil {
 		return Result{}, err
 	}
-	u := unpacker{Options: o, counter: newCounter(o.Limits), root: rooted.New(own, rooted.NoLinks), buf: make([]byte, chunk), prefix: ".hermes-" + rand.Text() + "-"}
+	u := unpacker{Options: o, counter: newCounter(o.Limits), root: rooted.New(own, rooted.NoLinks), buf: make([]byte, chunk), prefix: prefix}
 	defer u.root.Close()
 	u.root.Make = u.missingDir
 	stream := bufio.NewReaderSize(r, chunk/2)
@@ -52,7 +55,7 @@ type unpacker struct {
 	buf     []byte
 	devices rooted.Devices
 	inside  []madeDir // those that the last entry lay in, outermost first
-	prefix  string    // of temporary names, which nobody can have guessed
+	prefix  string    // of temporary names
 	serial  int
 }
 
@@ -158,7 +161,7 @@ func (u *unpacker) parent(dir string) (int, error) {
 // temporary is a name in which an entry is made before it gets its own.
 func (u *unpacker) temporary() string {
 	u.serial++
-	return u.prefix + strconv.Itoa(u.serial)
+	return u.prefix + "-" + strconv.Itoa(u.serial)
 }
 
 // place gives what was made under a temporary name its own, in place of what has it.

@@ -6,7 +6,9 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"syscall"
 	"testing"
+	"time"
 
 	"github.com/creack/pty"
 	"golang.org/x/sys/unix"
@@ -211,4 +213,41 @@ func TestALongCopyShowsItsProgress(t *testing.T) {
 	if err := cmd.Wait(); err != nil || !strings.HasSuffix(shown, "\r\x1b[K") {
 		t.Errorf("%q, %v", shown, err)
 	}
+}
+
+// An interrupt ends a copy at once, also one whose source is silent, and leaves nothing half-written.
+func TestAnInterruptedCopyLeavesNothingHalf(t *testing.T) {
+	w := newWorld(t, nil)
+	w.must("sandbox", "exec", "-c", "head -c 1000000 /dev/zero >/workspace/file; mkdir /workspace/to")
+	blob := w.must("sandbox", "cp", ":file", "-")
+	cmd := w.command("sandbox", "cp", "-", ":to")
+	input, err := cmd.StdinPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer input.Close()
+	var stderr bytes.Buffer
+	cmd.Stderr = &stderr
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := io.WriteString(input, blob[:600_000]); err != nil {
+		t.Fatal(err)
+	}
+	inside := func() string { return w.must("sandbox", "exec", "-c", "ls -A /workspace/to") }
+	eventually(t, "the file is under way", func() bool { return strings.HasPrefix(inside(), ".hermes-") })
+	if err := cmd.Process.Signal(syscall.SIGTERM); err != nil {
+		t.Fatal(err)
+	}
+	ended := make(chan error, 1)
+	go func() { ended <- cmd.Wait() }()
+	select {
+	case <-ended:
+	case <-time.After(bound / 2):
+		t.Error("it waits for its source")
+	}
+	if code := cmd.ProcessState.ExitCode(); code != 130 || !oneLine(stderr.String()) {
+		t.Errorf("status %d, %q", code, stderr.String())
+	}
+	eventually(t, "nothing half-written is left", func() bool { return inside() == "" })
 }

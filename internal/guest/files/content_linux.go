@@ -1,13 +1,13 @@
 package files
 
 import (
-	"crypto/rand"
 	"errors"
 	"fmt"
 	"io"
 
 	"golang.org/x/sys/unix"
 
+	"hermes.example/hermes/internal/rooted"
 	"hermes.example/hermes/internal/wire"
 )
 
@@ -58,7 +58,10 @@ func (s *service) write() error {
 	if err != nil {
 		return err
 	}
-	name := ".hermes-" + rand.Text()
+	name, err := rooted.Temporary()
+	if err != nil {
+		return err
+	}
 	fd, err := create(dir, name, 0o600)
 	if err != nil {
 		return err
