@@ -128,7 +128,8 @@ func (f Files) list(ctx context.Context, dir string, o ListOptions, yield func(F
 	}
 }
 
-// Mkdir makes a directory. With parents it makes those above it too, and one that exists is no error.
+// Mkdir makes a directory, with a mode that the umask of commands is taken off; zero is 0755. With parents it makes
+// those above it too, and one that exists is no error.
 func (f Files) Mkdir(ctx context.Context, path string, mode fs.FileMode, parents bool) error {
 	_, err := f.ask(ctx, wire.File{Op: wire.FileMkdir, Path: []byte(path), Mode: uint32(mode.Perm()), All: parents})
 	return cannotFile("make the directory", path, err)

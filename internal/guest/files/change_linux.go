@@ -19,7 +19,7 @@ func (s *service) mkdir() error {
 			return err
 		}
 		defer unix.Close(dir)
-		return makeDir(dir, base, mode)
+		return unix.Mkdirat(dir, base, mode)
 	}
 	name, err := rooted.Clean(s.path(), deepest)
 	if err != nil {
@@ -31,7 +31,7 @@ func (s *service) mkdir() error {
 		if dir == name {
 			with = mode
 		}
-		if err := makeDir(above, base, with); err != unix.EEXIST {
+		if err := unix.Mkdirat(above, base, with); err != unix.EEXIST {
 			return err
 		}
 		return nil // somebody else made it meanwhile, or else it does not open as a directory
@@ -40,28 +40,7 @@ func (s *service) mkdir() error {
 	if err != nil {
 		return err
 	}
-	return s.ordinary(fd)
-}
-
-// makeDir gives the directory exactly this mode, whatever the umask is.
-func makeDir(dir int, base string, mode uint32) error {
-	if err := unix.Mkdirat(dir, base, mode); err != nil {
-		return err
-	}
-	return unix.Fchmodat(dir, base, mode, 0)
-}
-
-// ordinary refuses a directory of the kernel's.
-func (s *service) ordinary(fd int) error {
-	var st unix.Stat_t
-	if err := unix.Fstat(fd, &st); err != nil {
-		return err
-	}
-	var devices rooted.Devices
-	kernels, err := devices.Kernels(fd, &st)
-	if err == nil && kernels {
-		err = errKernels
-	}
+	_, err = ordinary(fd)
 	return err
 }
 

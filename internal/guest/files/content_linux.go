@@ -13,7 +13,7 @@ import (
 
 // read sends a file from an offset on, up to a limit.
 func (s *service) read() error {
-	fd, _, err := s.openFile(s.path(), unix.O_RDONLY)
+	fd, err := s.openFile(s.path(), unix.O_RDONLY)
 	if err != nil {
 		return err
 	}
@@ -103,7 +103,7 @@ func (s *service) modeFor(dir int, base string) (uint32, error) {
 
 // appendTo adds to a file, or makes it.
 func (s *service) appendTo() error {
-	fd, _, err := s.openFile(s.path(), unix.O_WRONLY|unix.O_APPEND)
+	fd, err := s.openFile(s.path(), unix.O_WRONLY|unix.O_APPEND)
 	if err == unix.ENOENT {
 		dir, base, parentErr := s.parent(s.path())
 		if parentErr != nil {

@@ -93,19 +93,11 @@ func (s *service) done(err error) error {
 
 // look opens a file as a place only, which does nothing to it, and sees what it is.
 func (s *service) look(path string, flags int) (int, unix.Stat_t, error) {
-	var st unix.Stat_t
 	fd, err := s.root.Open(path, unix.O_PATH|flags)
 	if err != nil {
-		return -1, st, err
+		return -1, unix.Stat_t{}, err
 	}
-	err = unix.Fstat(fd, &st)
-	if err == nil {
-		var devices rooted.Devices
-		var kernels bool
-		if kernels, err = devices.Kernels(fd, &st); err == nil && kernels {
-			err = errKernels
-		}
-	}
+	st, err := ordinary(fd)
 	if err != nil {
 		unix.Close(fd)
 		return -1, st, err
@@ -113,22 +105,34 @@ func (s *service) look(path string, flags int) (int, unix.Stat_t, error) {
 	return fd, st, nil
 }
 
+// ordinary refuses what the kernel makes up.
+func ordinary(fd int) (unix.Stat_t, error) {
+	var st unix.Stat_t
+	if err := unix.Fstat(fd, &st); err != nil {
+		return st, err
+	}
+	var devices rooted.Devices
+	kernels, err := devices.Kernels(fd, &st)
+	if err == nil && kernels {
+		err = errKernels
+	}
+	return st, err
+}
+
 // openFile opens a regular file for use, and never anything else, not even for a moment.
-func (s *service) openFile(path string, flags int) (int, unix.Stat_t, error) {
+func (s *service) openFile(path string, flags int) (int, error) {
 	place, st, err := s.look(path, 0)
 	if err != nil {
-		return -1, st, err
+		return -1, err
 	}
 	defer unix.Close(place)
 	switch st.Mode & unix.S_IFMT {
 	case unix.S_IFREG:
+		return rooted.Reopen(place, flags)
 	case unix.S_IFDIR:
-		return -1, st, unix.EISDIR
-	default:
-		return -1, st, errKind
+		return -1, unix.EISDIR
 	}
-	fd, err := rooted.Reopen(place, flags)
-	return fd, st, err
+	return -1, errKind
 }
 
 // parent opens the directory of a path's last part, which is returned too.
