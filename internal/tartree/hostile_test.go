@@ -7,6 +7,7 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"path/filepath"
 	"strings"
@@ -177,6 +178,20 @@ func TestAStreamThatIsCutOffLeavesWholeFilesOnly(t *testing.T) {
 		}
 	}
 }
+
+func TestAStreamThatGoesOnAfterItsEnd(t *testing.T) {
+	_, dir := place(t)
+	_, err := Unpack(openPath(t, dir), io.MultiReader(bytes.NewReader(archive(t, file("f"))), endless{}), Options{})
+	refused(t, err, "after its end")
+	content(t, filepath.Join(dir, "f"), "evil")
+	if _, err := into(t, dir, append(archive(t, file("f")), make([]byte, 1<<20)...), Options{}); err != nil {
+		t.Errorf("padding: %v", err)
+	}
+}
+
+type endless struct{}
+
+func (endless) Read(p []byte) (int, error) { return len(p), nil }
 
 // Whatever the bytes are, nothing outside changes and nothing crashes.
 func FuzzTree(f *testing.F) {

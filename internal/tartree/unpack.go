@@ -42,10 +42,18 @@ func Unpack(dir int, r io.Reader, o Options) (Result, error) {
 	u.root.Make = u.missingDir
 	stream := bufio.NewReaderSize(r, chunk/2)
 	if err = u.entries(tar.NewReader(stream)); err == nil {
-		// What follows the end of an archive is padding, and whoever writes it waits for a reader.
-		_, err = io.Copy(io.Discard, stream)
+		err = skipPadding(stream)
 	}
 	return u.result, cmp.Or(err, u.leave(""))
+}
+
+// skipPadding reads what follows the end of an archive: whoever writes it waits for a reader, but not for ever.
+func skipPadding(r io.Reader) error {
+	const most = 16 << 20 // more than any tape's block
+	if n, err := io.CopyN(io.Discard, r, most+1); n > most || err != io.EOF {
+		return cmp.Or(err, refuse("", "it goes on after its end"))
+	}
+	return nil
 }
 
 type unpacker struct {
