@@ -61,10 +61,10 @@ func (e *fileError) Is(target error) bool {
 // fileStream is one request about files, from its first frame to its end.
 type fileStream struct {
 	*stream
-	box   *Sandbox
-	ctx   context.Context
-	stop  func() bool // of the watch over ctx
-	close sync.Once
+	box     *Sandbox
+	ctx     context.Context
+	stop    func() bool // of the watch over ctx
+	closing sync.Once
 }
 
 // begin sends a request.
@@ -102,7 +102,7 @@ func (c *connection) openFile(ctx context.Context, req wire.File) (*stream, erro
 }
 
 // hangUp breaks the stream: a request that is not done yet is given up by the guest.
-func (x *fileStream) hangUp() { x.close.Do(func() { x.stream.Close() }) }
+func (x *fileStream) hangUp() { x.closing.Do(func() { x.Close() }) }
 
 // end is called once for every stream that was begun.
 func (x *fileStream) end() {

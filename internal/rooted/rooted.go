@@ -23,7 +23,7 @@ const (
 	AsRoot How = unix.RESOLVE_IN_ROOT | unix.RESOLVE_NO_MAGICLINKS
 	// NoLinks follows none: a path leads where its text says, or nowhere.
 	NoLinks How = unix.RESOLVE_BENEATH | unix.RESOLVE_NO_SYMLINKS | unix.RESOLVE_NO_MAGICLINKS
-	// OneFileSystem, together with one of the others, crosses no mount either.
+	// OneFileSystem added to one of the others crosses no mount either.
 	OneFileSystem How = unix.RESOLVE_NO_XDEV
 )
 
