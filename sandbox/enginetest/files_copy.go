@@ -7,6 +7,8 @@ import (
 	"errors"
 	"io"
 	"io/fs"
+	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -21,6 +23,7 @@ var fileCopyTests = []test{
 	{"files/hostile archives are refused or stay inside", copyHostile},
 	{"files/links do not lead out of the root", filesRoot},
 	{"files/links that are swapped meanwhile do not either", filesSwapped},
+	{"files/links in a mount do not lead to the host", filesMount},
 	{"files/only files are opened", filesKinds},
 	{"files/the guest's own memory is no file", filesProc},
 	{"files/a watch tells what happens", filesWatch},
@@ -234,6 +237,39 @@ func filesSwapped(t *testing.T, s *suite) {
 	b.says("cd /workspace/outside; cat d/secret; find . | sort | tr '\\n' ' '", "untouched\n. ./d ./d/secret ")
 	if worked == 0 {
 		t.Error("the directory was never there: this shows nothing")
+	}
+}
+
+// A mount is the one place where the inside can leave links for the outside, and the other way round.
+func filesMount(t *testing.T, s *suite) {
+	s.need(t, HostMounts)
+	secret := filepath.Join(folder(t, map[string]string{"secret": "the host's"}), "secret")
+	dir := folder(t, map[string]string{"file": "shared"})
+	b := s.box(t, mounts(sandbox.Mount{Source: dir, Target: "/mnt/here"}))
+	b.output("cd /mnt/here; ln -s " + secret + " absolute; ln -s ../../../../../../.." + secret + " dots; ln -s " + filepath.Dir(secret) + " dir")
+	f, ctx := b.files(), bounded(t)
+	for _, path := range []string{"/mnt/here/absolute", "/mnt/here/dots", "/mnt/here/dir/secret"} {
+		if got, err := f.ReadFile(ctx, path, 100); !errors.Is(err, fs.ErrNotExist) {
+			t.Errorf("%s: %q, %v", path, got, err)
+		}
+		if found, _, err := b.copiedOut(path, "x", sandbox.CopyOptions{}); !errors.Is(err, fs.ErrNotExist) {
+			t.Errorf("copy of %s: %q, %v", path, found, err)
+		}
+		if _, err := f.Write(ctx, path, strings.NewReader("evil"), sandbox.WriteOptions{Append: true}); err == nil {
+			t.Errorf("%s was appended to", path)
+		}
+	}
+	if _, err := b.copiesIn("/mnt/here", entry{name: "dir/secret", content: "evil"}); err == nil {
+		t.Error("something was copied through a link")
+	}
+	if _, err := b.copiesIn("/mnt/here", entry{name: "absolute", content: "evil"}, entry{name: "new", content: "new"}); err != nil {
+		t.Error(err)
+	}
+	if got, err := os.ReadFile(secret); string(got) != "the host's" {
+		t.Errorf("the host's file is %q, %v", got, err)
+	}
+	if got, err := os.ReadFile(filepath.Join(dir, "new")); string(got) != "new" {
+		t.Errorf("what was copied into the mount is %q, %v", got, err)
 	}
 }
 
