@@ -68,7 +68,7 @@ func (f Files) Watch(ctx context.Context, path string) (iter.Seq2[FileEvent, err
 				return
 			}
 			for _, e := range events {
-				if !yield(publicEvent(e), nil) {
+				if !yield(publicFileEvent(e), nil) {
 					return
 				}
 			}
@@ -76,7 +76,7 @@ func (f Files) Watch(ctx context.Context, path string) (iter.Seq2[FileEvent, err
 	}, nil
 }
 
-func publicEvent(e wire.FileEvent) FileEvent {
+func publicFileEvent(e wire.FileEvent) FileEvent {
 	event := FileEvent{Name: string(e.Name), Dir: e.Mask&fileEventDir != 0}
 	for _, k := range fileEventKinds {
 		if e.Mask&k.bits != 0 {

@@ -65,6 +65,9 @@ func NewManager(e Engine, o Options) *Manager {
 	return m
 }
 
+// Capabilities is what the manager's engine can do.
+func (m *Manager) Capabilities() Capabilities { return m.engine.Capabilities() }
+
 // Window is how long a sandbox must be unused before it is reaped.
 func (m *Manager) Window() time.Duration { return 2 * max(minLifetime, m.options.Lifetime) }
 
@@ -76,6 +79,10 @@ func (m *Manager) Ensure(ctx context.Context, id Identity, spec Spec) (*Sandbox,
 		return nil, fmt.Errorf("cannot make a sandbox: %w", err)
 	}
 	id = id.Normal()
+	// What an engine cannot leave out is its default.
+	if networks := m.engine.Capabilities().Networks; spec.Network == "" && len(networks) > 0 {
+		spec.Network = networks[0]
+	}
 	conn, err := m.open(ctx, id, spec)
 	if err != nil {
 		return nil, err
@@ -242,7 +249,7 @@ func (m *Manager) replace(ctx context.Context, info Info, spec Spec, difference 
 		return drift
 	}
 	for patience := time.Now().Add(leaving); ; {
-		retired, st, err := m.retire(ctx, info.Identity, 0)
+		retired, st, err := m.retire(ctx, info.Identity, wire.Retire{})
 		if errors.Is(err, errUnsupported) {
 			return drift // it cannot say whether anybody needs it
 		}
@@ -271,8 +278,8 @@ func (m *Manager) replace(ctx context.Context, info Info, spec Spec, difference 
 // leaving is how long the guest may take to notice that a caller has gone.
 const leaving = 300 * time.Millisecond
 
-// retire asks a guest to end if it has been unused for idle.
-func (m *Manager) retire(ctx context.Context, id Identity, idle time.Duration) (bool, wire.Status, error) {
+// retire asks a guest to end, and says whether it does.
+func (m *Manager) retire(ctx context.Context, id Identity, req wire.Retire) (bool, wire.Status, error) {
 	var failed error
 	// A guest that ends may do so before its answer is read: then it is gone
 	// when it is asked again.
@@ -285,7 +292,7 @@ func (m *Manager) retire(ctx context.Context, id Identity, idle time.Duration) (
 			failed = err
 			continue
 		}
-		retired, st, err := conn.retire(wire.Retire{Idle: idle})
+		retired, st, err := conn.retire(req)
 		conn.close()
 		if err == nil {
 			return retired, st, nil
@@ -419,7 +426,7 @@ func (m *Manager) reap(ctx context.Context, info Info) (bool, error) {
 	if err != nil {
 		return false, err
 	}
-	retired, _, err := m.retire(ctx, info.Identity, m.Window())
+	retired, _, err := m.retire(ctx, info.Identity, wire.Retire{Idle: m.Window()})
 	if retired && err == nil {
 		err = m.engine.Remove(ctx, info.Identity, false)
 	}

@@ -25,11 +25,18 @@ type Sandbox struct {
 	mu      sync.Mutex
 	conn    *connection
 	closed  bool
-	running map[hangUp]struct{}
+	running map[hanger]struct{}
 }
+
+// hanger is something that waits for the guest, and returns when it is hung up.
+type hanger interface{ hangUp() }
 
 // Identity says whose sandbox this is.
 func (s *Sandbox) Identity() Identity { return s.identity }
+
+// Spec is what the sandbox was made as. The values of variables are only there
+// if we made it.
+func (s *Sandbox) Spec() Spec { return s.spec }
 
 // Exec runs a command and waits for its end. When ctx is cancelled the command
 // and its whole tree are ended, and the result says Interrupted.
@@ -140,11 +147,8 @@ func (s *Sandbox) isClosed() bool {
 	return s.closed
 }
 
-// hangUp is what is under way: it returns when it is hung up.
-type hangUp interface{ hangUp() }
-
 // track keeps what must return when the hold is closed.
-func (s *Sandbox) track(x hangUp, runs bool) {
+func (s *Sandbox) track(x hanger, runs bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if !runs {
@@ -152,7 +156,7 @@ func (s *Sandbox) track(x hangUp, runs bool) {
 		return
 	}
 	if s.running == nil {
-		s.running = make(map[hangUp]struct{})
+		s.running = make(map[hanger]struct{})
 	}
 	s.running[x] = struct{}{}
 }

@@ -12,8 +12,15 @@ import (
 
 func main() {
 	run := jail.Run
-	if len(os.Args) == 3 && os.Args[1] == "remove" {
+	switch {
+	case len(os.Args) == 3 && os.Args[1] == "remove":
 		run = func() error { return jail.RemoveTree(os.Args[2]) }
+	case len(os.Args) == 4 && os.Args[1] == "unpack":
+		run = func() error { return jail.Unpack(os.Args[2], os.Args[3]) }
+	case len(os.Args) == 3 && os.Args[1] == "commit":
+		run = func() error { return jail.RunCommit(os.Args[2]) }
+	case len(os.Args) > 2 && os.Args[1] == "changes":
+		run = func() error { return jail.PrintChanges(os.Args[2], os.Args[3:]) }
 	}
 	if err := run(); err != nil {
 		os.Stderr.WriteString("hermes-guest: " + err.Error() + "\n")

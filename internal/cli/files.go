@@ -24,12 +24,12 @@ func (t *target) files(ctx context.Context, a *app, what string, f func(sandbox.
 	if err != nil {
 		return err
 	}
-	m, err := t.manager(c)
+	m, err := t.manager(a, c)
 	if err != nil {
 		return err
 	}
 	defer a.close(m)
-	box, err := t.obtain(ctx, m, c, nil)
+	box, err := t.obtain(ctx, a, m, c, nil)
 	if err != nil {
 		return cannot(what, err)
 	}

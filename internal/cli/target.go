@@ -1,12 +1,8 @@
 package cli
 
 import (
-	"context"
 	"crypto/rand"
 	"encoding/hex"
-	"errors"
-	"fmt"
-	"os"
 	"slices"
 	"strings"
 	"time"
@@ -15,17 +11,19 @@ import (
 
 	"hermes.example/hermes/internal/config"
 	"hermes.example/hermes/sandbox"
+	"hermes.example/hermes/sandbox/engine/local"
 	"hermes.example/hermes/sandbox/engine/native"
 )
 
 // engines makes the engines of this build by their names.
-var engines = map[string]func(config.Config) (sandbox.Engine, error){
-	"native": func(c config.Config) (sandbox.Engine, error) {
-		return native.New(native.Options{Root: c.SandboxRoot})
+var engines = map[string]func(*app, config.Config) (sandbox.Engine, error){
+	"native": func(a *app, c config.Config) (sandbox.Engine, error) {
+		return native.New(native.Options{Root: c.SandboxRoot, Progress: a.newFetching()})
+	},
+	"local": func(_ *app, c config.Config) (sandbox.Engine, error) {
+		return local.New(local.Options{Root: c.SandboxRoot})
 	},
 }
-
-const defaultEngine = "native"
 
 func engineNames() []string {
 	names := make([]string, 0, len(engines))
@@ -39,6 +37,7 @@ func engineNames() []string {
 // target says which sandbox is meant.
 type target struct {
 	task, profile, engine string
+	engineGiven           func() bool // nil for commands without the flag
 }
 
 func (t *target) addTask(a *app, cmd *cobra.Command) {
@@ -51,7 +50,8 @@ func (t *target) addProfile(cmd *cobra.Command) {
 }
 
 func (t *target) addEngine(cmd *cobra.Command) {
-	cmd.Flags().StringVar(&t.engine, "engine", defaultEngine, "what makes the sandbox: `NAME`, one of "+strings.Join(engineNames(), ", "))
+	cmd.Flags().StringVar(&t.engine, "engine", "", "what makes the sandbox: `NAME`, one of "+strings.Join(engineNames(), ", ")+"\n(default TERMINAL_ENV, else "+config.DefaultEngine+")")
+	t.engineGiven = func() bool { return cmd.Flags().Changed("engine") }
 	mustComplete(cmd, "engine", cobra.FixedCompletions(engineNames(), cobra.ShellCompDirectiveNoFileComp))
 }
 
@@ -65,62 +65,29 @@ func (t *target) open(a *app) (*sandbox.Manager, config.Config, error) {
 	if err != nil {
 		return nil, c, err
 	}
-	m, err := t.manager(c)
+	m, err := t.manager(a, c)
 	return m, c, err
 }
 
-func (t *target) manager(c config.Config) (*sandbox.Manager, error) {
-	newEngine, ok := engines[t.engine]
-	if !ok {
-		return nil, usagef("cannot use the engine %q: this hermes has %s", t.engine, strings.Join(engineNames(), ", "))
+func (t *target) manager(a *app, c config.Config) (*sandbox.Manager, error) {
+	if t.engineGiven != nil && t.engineGiven() {
+		return managerOf(a, c, t.engine)
 	}
-	e, err := newEngine(c)
+	return managerOf(a, c, c.Engine)
+}
+
+// managerOf returns a manager of the engine of that name.
+func managerOf(a *app, c config.Config, name string) (*sandbox.Manager, error) {
+	newEngine, ok := engines[name]
+	if !ok {
+		return nil, usagef("cannot use the engine %q: this hermes has %s; name one by --engine or TERMINAL_ENV", name, strings.Join(engineNames(), ", "))
+	}
+	e, err := newEngine(a, c)
 	if err != nil {
-		return nil, cannot("use the engine "+t.engine, err)
+		return nil, cannot("use the engine "+name, err)
 	}
 	// A lifetime of zero means the shortest to the user, the default to the Manager.
 	return sandbox.NewManager(e, sandbox.Options{Lifetime: max(c.Lifetime, time.Second), NoSweep: !c.OrphanReaper}), nil
-}
-
-// obtain returns the target's sandbox. With a spec it is made to fit; without
-// one it is taken as it is, and made when there is none.
-func (t *target) obtain(ctx context.Context, m *sandbox.Manager, c config.Config, spec *sandbox.Spec) (*sandbox.Sandbox, error) {
-	// An identity's home is compared by its real path, which it has once it exists.
-	if err := os.MkdirAll(c.Home, 0o700); err != nil {
-		return nil, fmt.Errorf("cannot make the home: %w", err)
-	}
-	id := t.identity(c)
-	if spec != nil && spec.Ephemeral {
-		if err := checkEphemeral(ctx, m, id); err != nil {
-			return nil, err
-		}
-	}
-	if spec == nil {
-		box, err := m.Attach(ctx, id)
-		if !errors.Is(err, sandbox.ErrNotFound) && !errors.Is(err, sandbox.ErrGone) {
-			return box, err
-		}
-		spec = &sandbox.Spec{}
-		// One that has stopped comes back as it was, unless it had variables,
-		// whose values nobody kept.
-		if info, _, err := m.Inspect(ctx, id); err == nil && len(info.Spec.Env) == 0 {
-			spec = &info.Spec
-		}
-	}
-	return m.Ensure(ctx, id, *spec)
-}
-
-// checkEphemeral refuses a task that keeps files: an ephemeral sandbox has none,
-// and takes those of its task along when it ends.
-func checkEphemeral(ctx context.Context, m *sandbox.Manager, id sandbox.Identity) error {
-	if info, _, err := m.Inspect(ctx, id); err == nil && info.Spec.Ephemeral {
-		return nil
-	}
-	kept, err := m.Keeps(ctx, id)
-	if err == nil && kept {
-		err = fmt.Errorf("the task %q keeps files, and an ephemeral sandbox would not: choose another task", id.Task)
-	}
-	return err
 }
 
 func randomTask() string {
@@ -131,7 +98,7 @@ func randomTask() string {
 
 // completeTasks offers the tasks that have a sandbox.
 func (a *app) completeTasks(cmd *cobra.Command, _ []string, _ string) ([]cobra.Completion, cobra.ShellCompDirective) {
-	t := target{engine: defaultEngine}
+	var t target
 	m, c, err := t.open(a)
 	if err != nil {
 		return nil, cobra.ShellCompDirectiveError

@@ -2,7 +2,7 @@
 // input and output, ends their whole trees, keeps sessions, and holds the lease
 // that says whether the sandbox is in use.
 //
-// cmd/hermes-guest runs it as PID 1. It knows the wire and nothing of engines,
+// cmd/hermes-guest runs it, as PID 1 or beside other processes. It knows the wire and nothing of engines,
 // and it must never let a process inside drive it: its only door is a listener
 // that the outside made.
 package guest
@@ -44,6 +44,12 @@ type Config struct {
 	ActAsCommand func() error
 	// Ephemeral ends the sandbox when its last user is gone.
 	Ephemeral bool
+	// Beside says that the guest is not PID 1 of a namespace of its own, but one
+	// process of the machine among others.
+	Beside bool
+	// Name is put before the ids of commands in their environment, so that what a
+	// guest that was killed has left can be found; empty for PID 1, who leaves none.
+	Name string
 }
 
 // Server is the guest at work.
@@ -52,10 +58,13 @@ type Server struct {
 	reaper  *reaper
 	shell   shell
 	journal *journal
-	names   *resolver     // nil where names can be resolved
-	cgroups *cgroups      // nil where commands cannot have their own
-	null    int           // what a command without input reads
-	serving chan struct{} // holds one for each thread that serves files
+	// registry and events are of background processes.
+	registry *registry
+	events   *events
+	names    *resolver     // nil where names can be resolved
+	cgroups  *cgroups      // nil where commands cannot have their own
+	null     int           // what a command without input reads
+	serving  chan struct{} // holds one for each thread that serves files
 
 	mu          sync.Mutex
 	commands    map[string]*command
@@ -74,6 +83,7 @@ type Server struct {
 	sequence    uint64
 
 	ended chan struct{}
+	lines sync.Map // the connections, where we must end them ourselves
 }
 
 // trimAfter is how long the guest is idle before it gives memory back.
@@ -86,6 +96,8 @@ const (
 func New(c Config) *Server {
 	s := &Server{
 		config:   c,
+		registry: openRegistry(c.Spool),
+		events:   openEvents(c.Spool),
 		reaper:   newReaper(c.Spawner),
 		shell:    findShell(c.Env),
 		journal:  openJournal(c.Spool),
@@ -106,6 +118,7 @@ func New(c Config) *Server {
 	if s.null, err = unix.Open(os.DevNull, unix.O_RDONLY|unix.O_CLOEXEC, 0); err != nil {
 		s.null = -1 // every command that needs it will say so
 	}
+	s.recall()
 	// The setup leaves some garbage behind; the first trim is for that.
 	s.trim = time.AfterFunc(trimFirst, trim)
 	return s
@@ -124,6 +137,9 @@ func (s *Server) Serve(l net.Listener) error {
 	if s.names != nil {
 		go s.names.run()
 	}
+	if s.config.Beside {
+		s.retireOnTerm()
+	}
 	go func() {
 		<-s.ended
 		l.Close()
@@ -132,6 +148,9 @@ func (s *Server) Serve(l net.Listener) error {
 		conn, err := l.Accept()
 		switch {
 		case errors.Is(err, net.ErrClosed):
+			if s.config.Beside {
+				s.endAll()
+			}
 			return nil
 		case err != nil:
 			// Too many descriptors or too little memory: a caller waits, and
@@ -160,7 +179,7 @@ func (s *Server) awaitCaller() {
 }
 
 func (s *Server) hello() wire.Hello {
-	can := []string{wire.CanReplay, wire.CanSessions, wire.CanTerminal, wire.CanRetire, wire.CanDirect}
+	can := []string{wire.CanReplay, wire.CanSessions, wire.CanTerminal, wire.CanRetire, wire.CanDirect, wire.CanProcesses}
 	if s.config.ActAsCommand != nil {
 		can = append(can, wire.CanFiles)
 	}
@@ -169,6 +188,13 @@ func (s *Server) hello() wire.Hello {
 
 func (s *Server) serveConn(conn net.Conn) {
 	defer conn.Close()
+	if s.config.Beside {
+		if !admits(conn) {
+			return
+		}
+		s.lines.Store(conn, nil)
+		defer s.lines.Delete(conn)
+	}
 	theirs, r, err := wire.Greet(conn)
 	if err != nil {
 		return
@@ -278,6 +304,8 @@ func (s *Server) serveStream(stream net.Conn, r *wire.Reader, w *wire.Writer) {
 		} else if s.decode(w, frame, &req) {
 			s.serveFile(stream, r, w, req)
 		}
+	case wire.TypeStart, wire.TypeProcesses, wire.TypeLog, wire.TypeInput, wire.TypeWait, wire.TypeEvents:
+		s.serveBackground(stream, r, w, frame)
 	default:
 		w.Write(wire.TypeUnsupported, []byte{byte(frame.Type)})
 	}
@@ -296,12 +324,7 @@ func fail(w *wire.Writer, code wire.FailureCode, message string) {
 }
 
 func (s *Server) status() wire.Status {
-	running := 0
-	for _, p := range processes() {
-		if p.pid != os.Getpid() && p.pid != 1 && p.parent != 0 && !p.zombie {
-			running++
-		}
-	}
+	running := s.countProcesses()
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	st := wire.Status{Build: s.config.Build, PID: os.Getpid(), Connections: s.connections, Commands: s.running,
@@ -315,12 +338,30 @@ func (s *Server) status() wire.Status {
 	return st
 }
 
+// countProcesses says how many processes of commands live.
+func (s *Server) countProcesses() (n int) {
+	if s.config.Beside {
+		descendants(func(int) { n++ })
+		return n
+	}
+	for _, p := range processes() {
+		if p.pid != os.Getpid() && p.pid != 1 && p.parent != 0 && !p.zombie {
+			n++
+		}
+	}
+	return n
+}
+
 // serveRetire decides and acts under one lock, so nobody can come in between.
 func (s *Server) serveRetire(w *wire.Writer, req wire.Retire) {
 	st := s.status()
 	s.mu.Lock()
 	st.Connections, st.Commands = s.connections, s.running
-	if !req.Now && (st.Busy() || bootTime()-s.lastUse < req.Idle) {
+	users := st
+	if req.Held {
+		users.Connections = 0
+	}
+	if !req.Now && (users.Busy() || bootTime()-s.lastUse < req.Idle) {
 		s.mu.Unlock()
 		w.WriteMessage(wire.TypeBusy, st)
 		return

@@ -186,7 +186,7 @@ func filesChange(t *testing.T, s *suite) {
 }
 
 // listed returns the paths of a listing, sorted.
-func (b *box) listed(path string, o sandbox.ListOptions) ([]string, error) {
+func (b *box) lists(path string, o sandbox.ListOptions) ([]string, error) {
 	var found []string
 	for f, err := range b.files().List(bounded(b.t), path, o) {
 		if err != nil {
@@ -204,18 +204,18 @@ func filesList(t *testing.T, s *suite) {
 	for depth, want := range [][]string{
 		{"a", "f", "link"}, {"a", "a/b", "a/f", "f", "link"}, {"a", "a/b", "a/b/c", "a/b/f", "a/f", "f", "link"},
 	} {
-		if got, err := b.listed("/workspace", sandbox.ListOptions{Depth: depth}); err != nil || !slices.Equal(got, want) {
+		if got, err := b.lists("/workspace", sandbox.ListOptions{Depth: depth}); err != nil || !slices.Equal(got, want) {
 			t.Errorf("%d deep: %q, %v", depth, got, err)
 		}
 	}
 	b.output("cd /workspace/a/b/c; seq 1200 | xargs touch")
-	if got, err := b.listed("/workspace/a/b/c", sandbox.ListOptions{}); err != nil || len(got) != 1201 {
+	if got, err := b.lists("/workspace/a/b/c", sandbox.ListOptions{}); err != nil || len(got) != 1201 {
 		t.Errorf("%d entries, %v", len(got), err)
 	}
-	if got, err := b.listed("/workspace", sandbox.ListOptions{Depth: 9, Entries: 1000}); !errors.Is(err, sandbox.ErrTooLarge) || len(got) > 1000 {
+	if got, err := b.lists("/workspace", sandbox.ListOptions{Depth: 9, Entries: 1000}); !errors.Is(err, sandbox.ErrTooLarge) || len(got) > 1000 {
 		t.Errorf("%d entries, %v", len(got), err)
 	}
-	if _, err := b.listed("/workspace/f", sandbox.ListOptions{}); err == nil {
+	if _, err := b.lists("/workspace/f", sandbox.ListOptions{}); err == nil {
 		t.Error("a file was listed")
 	}
 	// Whoever has seen enough stops.
@@ -236,7 +236,7 @@ func filesNames(t *testing.T, s *suite) {
 	}
 	names[1] = "worse \xff\n"
 	slices.Sort(names)
-	if got, err := b.listed("/workspace", sandbox.ListOptions{}); err != nil || !slices.Equal(got, names) {
+	if got, err := b.lists("/workspace", sandbox.ListOptions{}); err != nil || !slices.Equal(got, names) {
 		t.Errorf("listed %q, %v", got, err)
 	}
 	b.says("cd /workspace; cat $'new\\nline' $'worse \\xff\\n'", "01")
@@ -260,7 +260,7 @@ func filesOwner(t *testing.T, s *suite) {
 	f, ctx := b.files(), bounded(t)
 	_, errRead := f.ReadFile(ctx, "/workspace/secret", 100)
 	_, errClosed := f.ReadFile(ctx, "/workspace/closed/x", 100)
-	_, errList := b.listed("/workspace/closed", sandbox.ListOptions{})
+	_, errList := b.lists("/workspace/closed", sandbox.ListOptions{})
 	_, errAppend := f.Write(ctx, "/workspace/public", strings.NewReader("z"), sandbox.WriteOptions{Append: true})
 	archive, errCopy := f.CopyOut(ctx, "/workspace/secret", "secret", sandbox.CopyOptions{})
 	if errCopy == nil {
@@ -308,7 +308,7 @@ func filesReadOnly(t *testing.T, s *suite) {
 func filesDeep(t *testing.T, s *suite) {
 	b := s.box(t)
 	b.output("cd /workspace; mkdir top; cd top; for i in $(seq 400); do mkdir d && cd d || exit 1; done; touch f")
-	if _, err := b.listed("/workspace/top", sandbox.ListOptions{Depth: 1 << 30}); err != nil {
+	if _, err := b.lists("/workspace/top", sandbox.ListOptions{Depth: 1 << 30}); err != nil {
 		t.Error(err)
 	}
 	if err := b.files().Remove(bounded(t), "/workspace/top", true); err != nil {

@@ -312,7 +312,7 @@ func filesProc(t *testing.T, s *suite) {
 		}
 	}
 	for _, path := range []string{"/proc", "/workspace/proc/1", "/workspace/proc"} {
-		if got, err := b.listed(path, sandbox.ListOptions{}); err == nil {
+		if got, err := b.lists(path, sandbox.ListOptions{}); err == nil {
 			t.Errorf("%s holds %d entries", path, len(got))
 		}
 		if _, err := b.copiesIn(path, entry{name: "x"}); err == nil {

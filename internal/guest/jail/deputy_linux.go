@@ -24,14 +24,15 @@ func deputy(uid, gid, ruleset int) func() error {
 			return err
 		}
 		header := unix.CapUserHeader{Version: unix.LINUX_CAPABILITY_VERSION_3}
-		var data [2]unix.CapUserData
+		var keep [2]unix.CapUserData
 		if uid == 0 {
-			for _, c := range commandCapabilities {
-				data[c/32].Permitted |= 1 << (c % 32)
+			var had [2]unix.CapUserData
+			if err := unix.Capget(&header, &had[0]); err != nil {
+				return fmt.Errorf("cannot read the capabilities: %w", err)
 			}
+			keep = only(commandCapabilities, had)
 		}
-		data[0].Effective, data[1].Effective = data[0].Permitted, data[1].Permitted
-		if err := unix.Capset(&header, &data[0]); err != nil {
+		if err := unix.Capset(&header, &keep[0]); err != nil {
 			return fmt.Errorf("cannot drop capabilities: %w", err)
 		}
 		return nil

@@ -1,5 +1,7 @@
 // Package jail is the inner half of the native engine: it turns a process that
-// was started in new namespaces into one that sees nothing but its sandbox.
+// was started in new namespaces into one that sees nothing but its sandbox. It is
+// that of the local engine too, which has no namespaces, and then only gives up
+// what can be given up without them.
 //
 // The outer half describes the sandbox in a Config and passes descriptors; the
 // inner half, in cmd/hermes-guest, mounts, pivots and gives up privileges. It
@@ -27,6 +29,8 @@ type Config struct {
 	Files   []File
 	Scratch []Scratch
 	Binds   []Bind
+	// Image is what the root is made of, or nil for one that is empty at first.
+	Image *Image
 	// UID and GID are who commands run as, inside.
 	UID, GID int
 	// SetGroups says that the id map allows supplementary groups to be set.
@@ -39,7 +43,39 @@ type Config struct {
 	Processes uint64 // RLIMIT_NPROC of commands, 0 for none
 	Ephemeral bool
 	Build     string
+
+	// Beside makes a sandbox without namespaces, beside everything else of the
+	// machine. What is about a root, a host name or a network does not apply.
+	Beside *Beside
 }
+
+// Beside is what a sandbox without namespaces needs to know besides.
+type Beside struct {
+	// Name marks the commands of this sandbox in their environment.
+	Name string
+	// Scratch is a directory that ends with the sandbox; may be empty.
+	Scratch string
+}
+
+// Image is a root made of layers.
+type Image struct {
+	// Layers is the directory of all layers, Order the names of those of the image
+	// in it, the topmost first.
+	Layers Bind
+	Order  []string
+	// Changes is the directory for what the sandbox writes.
+	Changes Bind
+	// Frozen are sets of files that were written on the image before, the newest
+	// first. Each has a RootPart, and one of each of the Parts.
+	Frozen []Bind
+	Parts  []Part
+}
+
+// RootPart is the name of the root's own files in a set of frozen ones.
+const RootPart = "root"
+
+// Part is a directory of a sandbox that has frozen files of its own.
+type Part struct{ Name, Target string }
 
 // Link is a symbolic link in the new root.
 type Link struct{ Path, Target string }
@@ -98,6 +134,8 @@ type Report struct {
 	UIDMap, GIDMap  string
 	// Steps say where the time of the setup went.
 	Steps []Step
+	// CopyReason says why an image was copied instead of overlaid.
+	CopyReason string `json:",omitempty"`
 	// CommandCgroups says that each command has a cgroup of its own.
 	CommandCgroups bool
 }
