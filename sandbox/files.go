@@ -16,7 +16,7 @@ import (
 // Files is the file tree of a sandbox below one directory, as its commands see it: with their user's rights, and
 // what they may not do to a file, cannot be done here either.
 //
-// Every path is taken below that directory, whether it begins with a slash or not, and the kernel holds links and
+// Every path is taken below that directory, whether it begins with a slash or not. The kernel holds links and
 // dots inside of it, also while somebody inside moves them. Only files and directories are opened, never devices,
 // pipes or sockets, and nothing that the kernel makes up, as in /proc. Names are bytes, as Linux has them.
 //
@@ -27,14 +27,9 @@ type Files struct {
 	root string
 }
 
-// Files returns the file tree below a directory of the sandbox; empty is all of it. Whether the directory exists
-// shows when it is used.
-func (s *Sandbox) Files(root string) Files {
-	if root == "" {
-		root = "/"
-	}
-	return Files{s, root}
-}
+// Files returns the file tree below a directory of the sandbox. Empty is all of it, and then a path that does not
+// begin with a slash lies where commands begin. Whether the directory exists shows when it is used.
+func (s *Sandbox) Files(root string) Files { return Files{s, root} }
 
 // ErrTooLarge means that a limit of the request was reached.
 var ErrTooLarge = errors.New("larger than the limit")

@@ -16,7 +16,7 @@ func newCat(a *app) *cobra.Command {
 		DisableFlagsInUseLine: true,
 		Short:                 "Print files of a sandbox",
 		Long: "Prints files of the sandbox, one after the other, with the rights of its commands. A path that does not begin\n" +
-			"with a slash lies below " + sandbox.Workspace + ". Only files are printed: no devices, no pipes, nothing of /proc.",
+			"with a slash lies where commands run. Only files are printed: no devices, no pipes, nothing of /proc.",
 		Example: "hermes sandbox cat --task build log.txt\n" +
 			"hermes sandbox cat /etc/os-release /etc/hosts",
 		ValidArgsFunction: cobra.NoFileCompletions,

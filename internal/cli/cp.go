@@ -25,7 +25,7 @@ func newCp(a *app) *cobra.Command {
 		DisableFlagsInUseLine: true,
 		Short:                 "Copy files into a sandbox, or out of it",
 		Long: "Copies a file or a directory with all that is in it. The one path that begins with a colon is the sandbox's, the\n" +
-			"other one is yours; below the sandbox's working directory (" + sandbox.Workspace + ") it needs no slash. As with cp, a destination\n" +
+			"other one is yours; without a slash it lies where commands run (" + sandbox.Workspace + "). As with cp, a destination\n" +
 			"that is a directory gets the source in it, and SOURCE/. is what is in a directory. \"-\" is a tar stream on\n" +
 			"standard input or output.\n" +
 			"Links are copied as links, the one that SOURCE itself is excepted. What arrives belongs to the sandbox's user, or to\n" +

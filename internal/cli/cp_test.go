@@ -49,7 +49,7 @@ func TestACopyGoesWhereCpWouldPutIt(t *testing.T) {
 
 func TestPathsInsideBeginWhereCommandsRun(t *testing.T) {
 	for given, want := range map[string]string{
-		"": "/workspace/", ":": "/workspace/", ":a/b": "/workspace/a/b", "a/": "/workspace/a/", ":/etc": "/etc", "/": "/", "./x": "/workspace/./x", "::a": "/workspace/:a",
+		"": ".", ":": ".", ":a/b": "a/b", "a/": "a/", ":/etc": "/etc", "/": "/", "./x": "./x", "::a": ":a",
 	} {
 		if got := insidePath(given); got != want {
 			t.Errorf("%q is %q", given, got)

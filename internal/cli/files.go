@@ -2,7 +2,6 @@ package cli
 
 import (
 	"context"
-	"path"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -37,11 +36,10 @@ func (t *target) files(ctx context.Context, a *app, what string, f func(sandbox.
 }
 
 // insidePath is a path of the sandbox as a person writes it. One that does not begin with a slash lies where
-// commands run. A slash at the end says that it is a directory, and stays.
+// commands run, as the guest knows.
 func insidePath(p string) string {
-	p = strings.TrimPrefix(p, ":")
-	if strings.HasPrefix(p, "/") {
-		return p
+	if p = strings.TrimPrefix(p, ":"); p == "" {
+		return "."
 	}
-	return path.Join(sandbox.Workspace, "/") + "/" + p
+	return p
 }

@@ -27,8 +27,8 @@ func newLsFiles(a *app) *cobra.Command {
 		Use:                   "ls-files [FLAG…] [PATH]",
 		DisableFlagsInUseLine: true,
 		Short:                 "List files of a sandbox",
-		Long: "Lists what is in a directory of the sandbox (default " + sandbox.Workspace + "), sorted by name, with the rights of its commands.\n" +
-			"A path that does not begin with a slash lies below " + sandbox.Workspace + ". Links are shown and not followed.",
+		Long: "Lists what is in a directory of the sandbox (default where commands run), sorted by name, with the rights of its commands.\n" +
+			"A path that does not begin with a slash lies there, too. Links are shown and not followed.",
 		Example: "hermes sandbox ls-files --task build\n" +
 			"hermes sandbox ls-files -R --json /workspace/src",
 		ValidArgsFunction: cobra.NoFileCompletions,

@@ -1,6 +1,7 @@
 package guest
 
 import (
+	"bytes"
 	"net"
 
 	"hermes.example/hermes/internal/guest/files"
@@ -16,6 +17,10 @@ const filesAtOnce = 32
 // make the guest do what they may not.
 func (s *Server) serveFile(stream net.Conn, r *wire.Reader, w *wire.Writer, req wire.File) {
 	defer s.rest()
+	if len(req.Root) == 0 {
+		req.Root = []byte("/")
+		req.Path, req.To = s.fromCwd(req.Path), s.fromName(req)
+	}
 	var watch *files.Watch
 	err := s.asCommand(func() (err error) {
 		if req.Op == wire.FileWatch {
@@ -31,6 +36,23 @@ func (s *Server) serveFile(stream net.Conn, r *wire.Reader, w *wire.Writer, req 
 	case watch != nil:
 		watch.Run(stream, r, w)
 	}
+}
+
+// fromCwd makes a path that does not begin with a slash one below the directory in
+// which commands begin.
+func (s *Server) fromCwd(path []byte) []byte {
+	if bytes.HasPrefix(path, []byte("/")) {
+		return path
+	}
+	return append([]byte(s.config.Cwd+"/"), path...)
+}
+
+// fromName is what To means: a path only where something is renamed.
+func (s *Server) fromName(req wire.File) []byte {
+	if req.Op == wire.FileRename {
+		return s.fromCwd(req.To)
+	}
+	return req.To
 }
 
 // asCommand runs f with the rights of a command, and no others.

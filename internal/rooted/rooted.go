@@ -106,9 +106,10 @@ func (r *Root) loop() string {
 	return "its links lead in a circle"
 }
 
-// makeAll makes the directories that are missing on the way to dir, and opens the last one.
+// makeAll makes the directories that are missing on the way to dir, and opens the last one. The others need not be
+// readable to us.
 func (r *Root) makeAll(dir string) (int, error) {
-	above, err := r.OpenDir("", 0)
+	above, err := r.Open("", unix.O_PATH|unix.O_DIRECTORY)
 	if err != nil {
 		return -1, err
 	}
@@ -118,10 +119,10 @@ func (r *Root) makeAll(dir string) (int, error) {
 		} else {
 			end = len(dir)
 		}
-		fd, err := r.OpenDir(dir[:end], 0)
+		fd, err := r.Open(dir[:end], unix.O_PATH|unix.O_DIRECTORY)
 		if err == unix.ENOENT || err == unix.ENOTDIR {
 			if err = r.Make(above, dir[:end]); err == nil {
-				fd, err = r.OpenDir(dir[:end], unix.O_NOFOLLOW)
+				fd, err = r.Open(dir[:end], unix.O_PATH|unix.O_DIRECTORY|unix.O_NOFOLLOW)
 			}
 		}
 		unix.Close(above)
@@ -130,7 +131,8 @@ func (r *Root) makeAll(dir string) (int, error) {
 		}
 		above = fd
 	}
-	return above, nil
+	defer unix.Close(above)
+	return unix.Openat(above, ".", unix.O_RDONLY|unix.O_DIRECTORY|unix.O_CLOEXEC, 0)
 }
 
 // Forget closes the directory that Parent keeps open.

@@ -41,8 +41,9 @@ const (
 // File asks for something about files. Names are bytes, because Linux holds them to nothing else.
 type File struct {
 	Op FileOp `json:"op"`
-	// Root is a directory of the sandbox that no path, link or dot leads out of.
-	Root []byte `json:"root"`
+	// Root is a directory of the sandbox that no path, link or dot leads out of. Empty is all of it, and then a
+	// path that does not begin with a slash lies where commands begin.
+	Root []byte `json:"root,omitempty"`
 	Path []byte `json:"path"`
 	// To is the new name of a renaming, and the name of what a copy out packs.
 	To []byte `json:"to,omitempty"`

@@ -184,7 +184,7 @@ func filesRoot(t *testing.T, s *suite) {
 	b := s.box(t)
 	b.output("cd /workspace; mkdir root outside; echo untouched >outside/secret; echo inside >root/file; cd root; " +
 		"ln -s ../outside out; ln -s /workspace/outside absolute; ln -s /file ok; ln -s loop loop; ln -s / all; ln -s .. up")
-	f, ctx := b.Files("/workspace/root"), bounded(t)
+	f, ctx := b.filesIn("/workspace/root"), bounded(t)
 	for path, want := range map[string]string{"file": "inside\n", "/file": "inside\n", "ok": "inside\n", "../file": "inside\n", "up/../all/file": "inside\n"} {
 		if got, err := f.ReadFile(ctx, path, 100); err != nil || string(got) != want {
 			t.Errorf("%s: %q, %v", path, got, err)
@@ -205,7 +205,7 @@ func filesRoot(t *testing.T, s *suite) {
 	if err := f.Mkdir(ctx, "absolute/made/here", 0, true); err == nil {
 		t.Error("a directory was made through a link to nowhere")
 	}
-	if _, err := b.Files("/workspace/none").Stat(ctx, "x"); !errors.Is(err, fs.ErrNotExist) {
+	if _, err := b.filesIn("/workspace/none").Stat(ctx, "x"); !errors.Is(err, fs.ErrNotExist) {
 		t.Errorf("a root that is not there: %v", err)
 	}
 	b.says("cd /workspace; ls -A outside; cat outside/secret", "secret\nuntouched")
@@ -219,7 +219,7 @@ func filesSwapped(t *testing.T, s *suite) {
 	flip := sandbox.Command{Line: "cd /workspace/root; while [ ! -e /workspace/stop ]; do ln -sfn ../outside x; mv -T x d; ln -sfn real x; mv -T x d; mv -T real x2; mv -T bad real; mv -T real bad; mv -T x2 real; done"}
 	done := make(chan outcome, 1)
 	go func() { done <- b.run(flip) }()
-	f, ctx := b.Files("/workspace/root"), bounded(t)
+	f, ctx := b.filesIn("/workspace/root"), bounded(t)
 	blob := tarOf(t, entry{name: "d/d/secret", content: "evil"}, entry{name: "real/d/secret", content: "evil"}, entry{name: "real/d/new", content: "evil"})
 	worked := 0
 	for range 300 {
