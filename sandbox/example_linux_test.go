@@ -5,7 +5,6 @@ import (
 	"errors"
 	"flag"
 	"fmt"
-	"io/fs"
 	"os"
 	"strings"
 	"testing"
@@ -154,77 +153,4 @@ func ExamplePosture() {
 	// capabilities: CHOWN DAC_OVERRIDE FOWNER SETGID SETUID
 	// network: none
 	// true network (the host's whole network is reachable)
-}
-
-// A server in the background, found again by its id, and ended with all that it
-// started.
-func ExampleSandbox_Start() {
-	ctx := context.Background()
-	engine, err := native.New(native.Options{})
-	if err != nil {
-		fmt.Println(err)
-		return
-	}
-	manager := sandbox.NewManager(engine, sandbox.Options{})
-	defer manager.Close()
-	box, err := manager.Ensure(ctx, sandbox.Identity{Home: os.Getenv("HERMES_HOME"), Task: "web"}, sandbox.Spec{Ephemeral: true})
-	if err != nil {
-		fmt.Println(err)
-		return
-	}
-	server, err := box.Start(ctx, sandbox.Background{
-		Command: sandbox.Command{Line: "echo listening on 8080; exec sleep 1000"},
-		Watch:   []string{"^listening on"},
-	})
-	if err != nil {
-		fmt.Println(err)
-		return
-	}
-	for event, err := range box.Events(ctx, 0) {
-		fmt.Println(event.Kind, event.Line, err)
-		break
-	}
-	again := box.Process(server.ID)
-	again.Logs(ctx, sandbox.LogOptions{Lines: 10}, os.Stdout)
-	result, err := again.Kill(ctx, time.Second)
-	fmt.Println(result.Reason, result.Code, err)
-	// Output:
-	// match listening on 8080 <nil>
-	// listening on 8080
-	// killed 143 <nil>
-}
-
-// Files of a sandbox are read and written below a directory that nothing leads out of,
-// with the rights of its commands.
-func ExampleFiles() {
-	ctx := context.Background()
-	engine, err := native.New(native.Options{})
-	if err != nil {
-		fmt.Println(err)
-		return
-	}
-	manager := sandbox.NewManager(engine, sandbox.Options{})
-	defer manager.Close()
-	box, err := manager.Ensure(ctx, sandbox.Identity{Home: os.Getenv("HERMES_HOME"), Task: "files"}, sandbox.Spec{Ephemeral: true})
-	if err != nil {
-		fmt.Println(err)
-		return
-	}
-	files := box.Files(sandbox.Workspace)
-	if err := files.WriteFile(ctx, "greeting", []byte("hello"), 0); err != nil {
-		fmt.Println(err)
-		return
-	}
-	if _, err := box.Exec(ctx, sandbox.Command{Line: "tr a-z A-Z <greeting >loud; ln -s /etc/passwd users"}); err != nil {
-		fmt.Println(err)
-		return
-	}
-	const limit = 1 << 20
-	content, err := files.ReadFile(ctx, "loud", limit)
-	fmt.Println(string(content), err)
-	_, err = files.ReadFile(ctx, "users", limit) // the link leads out of the workspace, and so nowhere
-	fmt.Println(errors.Is(err, fs.ErrNotExist))
-	// Output:
-	// HELLO <nil>
-	// true
 }
