@@ -16,6 +16,8 @@
 // log, which any later caller finds by its id. What happens to it can be had as
 // an [Event].
 //
+// Its [Files] are read, written, watched and copied with the rights of its commands.
+//
 // What is really enforced is in the sandbox's [Posture]; a Spec can demand parts
 // of it, and then gets them or an error, never something weaker.
 //

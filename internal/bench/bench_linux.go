@@ -71,6 +71,7 @@ func Run(ctx context.Context, o Options) (Report, error) {
 		{"cold starts", r.cold},
 		{"images and forks", r.images},
 		{"throughput", r.throughput},
+		{"copies of files", r.files},
 		{"many at once", r.many},
 		{"memory", settled},
 	} {

@@ -90,6 +90,7 @@ func newSandbox(a *app) *cobra.Command {
 	group.AddCommand(newExec(a), newShell(a), newLs(a), newInspect(a), newRm(a), newPrune(a))
 	group.AddCommand(newStart(a), newPs(a), newLogs(a), newWait(a), newKill(a), newWrite(a), newEvents(a))
 	group.AddCommand(newFork(a), newDiff(a), newCommit(a), newDiscard(a))
+	group.AddCommand(newCp(a), newCat(a), newLsFiles(a))
 	return group
 }
 

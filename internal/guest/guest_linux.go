@@ -40,6 +40,9 @@ type Config struct {
 	OutOfMemory *os.File
 	// Lookups is where name lookups arrive that nobody can answer, or nil.
 	Lookups *net.UDPConn
+	// ActAsCommand takes from the calling thread, for good, all that a command
+	// does not have. Without it no files are served.
+	ActAsCommand func() error
 	// Ephemeral ends the sandbox when its last user is gone.
 	Ephemeral bool
 	// Beside says that the guest is not PID 1 of a namespace of its own, but one
@@ -59,9 +62,10 @@ type Server struct {
 	// registry and events are of background processes.
 	registry *registry
 	events   *events
-	names    *resolver // nil where names can be resolved
-	cgroups  *cgroups  // nil where commands cannot have their own
-	null     int       // what a command without input reads
+	names    *resolver     // nil where names can be resolved
+	cgroups  *cgroups      // nil where commands cannot have their own
+	null     int           // what a command without input reads
+	serving  chan struct{} // holds one for each thread that serves files
 
 	mu          sync.Mutex
 	commands    map[string]*command
@@ -104,6 +108,7 @@ func New(c Config) *Server {
 		sessions: make(map[string]*session),
 		orphans:  make(map[int]orphan),
 		lastUse:  bootTime(),
+		serving:  make(chan struct{}, filesAtOnce),
 		ended:    make(chan struct{}),
 	}
 	if c.Lookups != nil {
@@ -177,9 +182,11 @@ func (s *Server) awaitCaller() {
 }
 
 func (s *Server) hello() wire.Hello {
-	return wire.Hello{Major: wire.Major, Minor: wire.Minor, Build: s.config.Build,
-		Capabilities: []string{wire.CanReplay, wire.CanSessions, wire.CanTerminal, wire.CanRetire, wire.CanDirect,
-			wire.CanProcesses}}
+	can := []string{wire.CanReplay, wire.CanSessions, wire.CanTerminal, wire.CanRetire, wire.CanDirect, wire.CanProcesses}
+	if s.config.ActAsCommand != nil {
+		can = append(can, wire.CanFiles)
+	}
+	return wire.Hello{Major: wire.Major, Minor: wire.Minor, Build: s.config.Build, Capabilities: can}
 }
 
 func (s *Server) serveConn(conn net.Conn) {
@@ -292,6 +299,13 @@ func (s *Server) serveStream(stream net.Conn, r *wire.Reader, w *wire.Writer) {
 		var req wire.Session
 		if s.decode(w, frame, &req) {
 			s.serveSession(w, req)
+		}
+	case wire.TypeFile:
+		var req wire.File
+		if s.config.ActAsCommand == nil {
+			w.Write(wire.TypeUnsupported, []byte{byte(frame.Type)})
+		} else if s.decode(w, frame, &req) {
+			s.serveFile(stream, r, w, req)
 		}
 	case wire.TypeStart, wire.TypeProcesses, wire.TypeLog, wire.TypeInput, wire.TypeWait, wire.TypeEvents:
 		s.serveBackground(stream, r, w, frame)

@@ -28,6 +28,26 @@ func Remove(path string) error {
 	return nil
 }
 
+// RemoveAt removes the tree that is an entry of an open directory. It gives up when stop says so: whoever adds
+// files as fast as they are removed could keep it for ever.
+func RemoveAt(dir int, name string, stop func() bool) error {
+	err := unix.Unlinkat(dir, name, 0)
+	if err != unix.EISDIR {
+		return err
+	}
+	top, err := openDir(dir, name)
+	if err != nil {
+		return err
+	}
+	r := remover{top: int(top.Fd()), stop: stop}
+	_, err = r.empty(top, 0)
+	top.Close()
+	if err != nil {
+		return err
+	}
+	return unix.Unlinkat(dir, name, unix.AT_REMOVEDIR)
+}
+
 // Empty removes what is in the directory at path.
 func Empty(path string) error {
 	top, err := openDir(unix.AT_FDCWD, path)
@@ -52,6 +72,7 @@ const deepest = 64
 type remover struct {
 	top   int
 	moved uint64
+	stop  func() bool // nil: never
 }
 
 // empty removes what is in dir, and says what it could not remove. It reads dir
@@ -59,6 +80,9 @@ type remover struct {
 // changes under its reader may hide entries.
 func (r *remover) empty(dir *os.File, depth int) (string, error) {
 	for {
+		if r.stop != nil && r.stop() {
+			return "", unix.ECANCELED
+		}
 		if _, err := dir.Seek(0, 0); err != nil {
 			return "", err
 		}

@@ -121,3 +121,33 @@ func TestRemoveOddRoots(t *testing.T) {
 		t.Error(err)
 	}
 }
+
+func TestRemoveAtGivesUpWhenTold(t *testing.T) {
+	parent, err := os.Open(t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer parent.Close()
+	dir := filepath.Join(parent.Name(), "tree")
+	if err := os.MkdirAll(filepath.Join(dir, "sub"), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	// Whenever it looks whether to go on, there is something new.
+	looks := 0
+	stop := func() bool {
+		looks++
+		if err := os.WriteFile(filepath.Join(dir, "new"), nil, 0o600); err != nil {
+			t.Fatal(err)
+		}
+		return looks == 50
+	}
+	if err := RemoveAt(int(parent.Fd()), "tree", stop); err != unix.ECANCELED {
+		t.Errorf("after %d looks: %v", looks, err)
+	}
+	if err := RemoveAt(int(parent.Fd()), "tree", func() bool { return false }); err != nil {
+		t.Error(err)
+	}
+	if _, err := os.Lstat(dir); !os.IsNotExist(err) {
+		t.Errorf("it is still there: %v", err)
+	}
+}

@@ -147,14 +147,26 @@ func NewBufferedReader(r io.Reader) *Reader { return &Reader{r: bufio.NewReaderS
 // Next returns the next frame. Its payload is valid until the next call.
 // The error is io.EOF only at the boundary between two frames.
 func (r *Reader) Next() (Frame, error) {
-	if _, err := io.ReadFull(r.r, r.header[:]); err != nil {
+	t, n, err := r.nextHeader()
+	if err != nil {
 		return Frame{}, err
+	}
+	return r.payload(t, n)
+}
+
+func (r *Reader) nextHeader() (Type, int, error) {
+	if _, err := io.ReadFull(r.r, r.header[:]); err != nil {
+		return 0, 0, err
 	}
 	n := binary.BigEndian.Uint32(r.header[1:])
 	if n > MaxPayload {
-		return Frame{}, ErrTooLarge
+		return 0, 0, ErrTooLarge
 	}
-	if uint32(cap(r.buf)) < n {
+	return Type(r.header[0]), int(n), nil
+}
+
+func (r *Reader) payload(t Type, n int) (Frame, error) {
+	if cap(r.buf) < n {
 		r.buf = make([]byte, n)
 	}
 	payload := r.buf[:n]
@@ -164,7 +176,7 @@ func (r *Reader) Next() (Frame, error) {
 		}
 		return Frame{}, err
 	}
-	return Frame{Type(r.header[0]), payload}, nil
+	return Frame{t, payload}, nil
 }
 
 // NextMessage returns the next message, which may have come in several frames.

@@ -147,6 +147,9 @@ func TestGuestOfThePreviousProtocol(t *testing.T) {
 			if _, err := box.Status(ctx); err == nil || !strings.Contains(err.Error(), "too old") || strings.Contains(err.Error(), "\n") {
 				t.Errorf("what it does not know: %v", err)
 			}
+			if err := box.Files("").WriteFile(ctx, "file", []byte("x"), 0); err == nil || !strings.Contains(err.Error(), "too old") {
+				t.Errorf("files, which it does not know: %v", err)
+			}
 			// Cancelling needs what it does not know, and has to end all the same.
 			short, cancel := context.WithTimeout(ctx, 10*time.Millisecond)
 			box.Exec(short, sandbox.Command{Line: "something"})

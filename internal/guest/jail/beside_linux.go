@@ -39,9 +39,6 @@ func settle(c Config, files map[string]*os.File) (*guest.Server, Report, error) 
 		}
 		return restrictSelf(ruleset)
 	})
-	if ruleset >= 0 {
-		unix.Close(ruleset)
-	}
 	if err != nil {
 		return nil, report, fmt.Errorf("cannot enforce Landlock: %w", err)
 	}
@@ -62,9 +59,14 @@ func settle(c Config, files map[string]*os.File) (*guest.Server, Report, error) 
 	if err := spawner.Prepare(func() error { return readBack(&report) }); err != nil {
 		return nil, report, err
 	}
+	uid, gid := c.UID, c.GID
+	if uid == 0 && gid == 0 {
+		uid, gid = unix.Getuid(), unix.Getgid() // commands stay who their guest is
+	}
 	server := guest.New(guest.Config{
 		Build: c.Build, Spawner: spawner, Env: c.Env, Cwd: c.Cwd, UID: c.UID, GID: c.GID, Rlimits: limits(c),
 		Spool: files[SpoolFD], Ephemeral: c.Ephemeral, Beside: true, Name: c.Beside.Name,
+		ActAsCommand: deputy(uid, gid, ruleset),
 	})
 	report.Shell = server.ShellName()
 	return server, report, nil

@@ -151,9 +151,6 @@ func enter(c Config, files map[string]*os.File) (*guest.Server, Report, error) {
 	spawner, err := spawn.New(func() error {
 		return prepareSpawner(c.UID, files, ruleset)
 	})
-	if ruleset >= 0 {
-		unix.Close(ruleset)
-	}
 	if err != nil {
 		return nil, report, err
 	}
@@ -181,6 +178,7 @@ func enter(c Config, files map[string]*os.File) (*guest.Server, Report, error) {
 	server := guest.New(guest.Config{
 		Build: c.Build, Spawner: spawner, Env: c.Env, Cwd: c.Cwd, UID: c.UID, GID: c.GID, Rlimits: limits(c),
 		Spool: files[SpoolFD], Commands: files[CommandsFD], OutOfMemory: files[OOMFD], Lookups: lookups, Ephemeral: c.Ephemeral,
+		ActAsCommand: deputy(c.UID, c.GID, ruleset),
 	})
 	report.Shell = server.ShellName()
 	report.CommandCgroups = files[CommandsFD] != nil

@@ -3,7 +3,6 @@ package spawn
 import (
 	"errors"
 	"fmt"
-	"runtime"
 	"syscall"
 	"unsafe"
 
@@ -74,30 +73,16 @@ func (e *Error) Unwrap() error { return e.Errno }
 func New(prepare func() error) (*Spawner, error) {
 	s := &Spawner{requests: make(chan request)}
 	prepared := make(chan error)
-	go s.serve(prepare, prepared)
+	go OnOwnThread(func() { s.serve(prepare, prepared) })
 	if err := <-prepared; err != nil {
 		return nil, err
 	}
 	return s, nil
 }
 
-// serve is the spawner thread. It never unlocks: the thread is not fit for any
-// other goroutine again.
+// serve is the spawner thread. A process is accounted where its first thread is, so
+// that one stays the guest's.
 func (s *Spawner) serve(prepare func() error, prepared chan<- error) {
-	runtime.LockOSThread()
-	if unix.Gettid() == unix.Getpid() {
-		// A process is accounted where its first thread is, so that one must
-		// stay the guest's. Holding it here makes another one take our place.
-		placed := make(chan struct{})
-		go func() {
-			runtime.LockOSThread()
-			close(placed)
-			s.serve(prepare, prepared)
-		}()
-		<-placed
-		runtime.UnlockOSThread()
-		return
-	}
 	err := prepare()
 	prepared <- err
 	if err != nil {

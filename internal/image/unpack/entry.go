@@ -4,18 +4,19 @@ package unpack
 
 import (
 	"archive/tar"
-	"bytes"
 	"errors"
 	"fmt"
 	"io"
 	"strings"
 
 	"golang.org/x/sys/unix"
+
+	"hermes.example/hermes/internal/rooted"
 )
 
 // entry makes one entry of the archive.
 func (u *unpacker) entry(hdr *tar.Header, content io.Reader) error {
-	name, err := clean(hdr.Name, u.Limits.Depth)
+	name, err := rooted.Clean(hdr.Name, u.Limits.Depth)
 	if err != nil {
 		return err
 	}
@@ -29,8 +30,8 @@ func (u *unpacker) entry(hdr *tar.Header, content io.Reader) error {
 	if err != nil {
 		return err
 	}
-	dir, base := split(name)
-	parent, err := u.root.parent(dir)
+	dir, base := rooted.Split(name)
+	parent, err := u.root.Parent(dir)
 	if err != nil {
 		return err
 	}
@@ -51,12 +52,12 @@ func (u *unpacker) entry(hdr *tar.Header, content io.Reader) error {
 	case tar.TypeChar, tar.TypeBlock:
 		return u.device(parent, base, name, hdr, m)
 	}
-	return &Refusal{hdr.Name, fmt.Sprintf("its type %q is unknown", hdr.Typeflag)}
+	return refuse(hdr.Name, fmt.Sprintf("its type %q is unknown", hdr.Typeflag))
 }
 
 func (u *unpacker) rootEntry(hdr *tar.Header) error {
 	if hdr.Typeflag != tar.TypeDir {
-		return &Refusal{hdr.Name, "it would replace the root"}
+		return refuse(hdr.Name, "it would replace the root")
 	}
 	m, err := u.meta(hdr)
 	if err == nil {
@@ -69,7 +70,7 @@ func (u *unpacker) rootEntry(hdr *tar.Header) error {
 func (u *unpacker) create(parent int, base, name string, do func() error) error {
 	err := do()
 	if err == unix.EEXIST {
-		if err := u.root.clear(parent, base, name); err != nil {
+		if err := u.clear(parent, base, name); err != nil {
 			return err
 		}
 		err = do()
@@ -89,7 +90,7 @@ func (u *unpacker) whiteout(parent int, dir, base, name string) error {
 	}
 	gone := strings.TrimPrefix(base, hidden)
 	if gone == "" || gone == "." || gone == ".." {
-		return &Refusal{name, "it marks no file as removed"}
+		return refuse(name, "it marks no file as removed")
 	}
 	err := unix.Mknodat(parent, gone, unix.S_IFCHR, 0)
 	if err != unix.EEXIST {
@@ -126,7 +127,7 @@ func (u *unpacker) dir(parent int, base, name string, m meta) error {
 			return nil
 		}
 		m.hides = st.Mode&unix.S_IFMT == unix.S_IFCHR && st.Rdev == 0
-		if err := u.root.clear(parent, base, name); err != nil {
+		if err := u.clear(parent, base, name); err != nil {
 			return err
 		}
 		err = unix.Mkdirat(parent, base, 0o700)
@@ -155,7 +156,7 @@ func (u *unpacker) file(parent int, base, name string, size int64, content io.Re
 	if err != nil {
 		return err
 	}
-	err = u.write(fd, size, content)
+	err = brokenTar(rooted.WriteSparse(fd, size, content, u.buf))
 	if err == nil {
 		err = u.finishFile(fd, m)
 	}
@@ -168,79 +169,34 @@ func (u *unpacker) file(parent int, base, name string, size int64, content io.Re
 	return setTimes(parent, base, m)
 }
 
-// write copies a file's content; whole buffers of zeros become holes.
-func (u *unpacker) write(fd int, size int64, content io.Reader) error {
-	for at := int64(0); at < size; {
-		n, err := io.ReadFull(content, u.buf[:min(size-at, int64(len(u.buf)))])
-		if err != nil {
-			return brokenTar(err)
-		}
-		if !isZero(u.buf[:n]) {
-			if err := writeAt(fd, u.buf[:n], at); err != nil {
-				return err
-			}
-		} else if at+int64(n) == size {
-			if err := unix.Ftruncate(fd, size); err != nil {
-				return err
-			}
-		}
-		at += int64(n)
-	}
-	return nil
-}
-
-var zeros [64 << 10]byte
-
-func isZero(b []byte) bool {
-	for len(b) > len(zeros) {
-		if !bytes.Equal(b[:len(zeros)], zeros[:]) {
-			return false
-		}
-		b = b[len(zeros):]
-	}
-	return bytes.Equal(b, zeros[:len(b)])
-}
-
-func writeAt(fd int, b []byte, at int64) error {
-	for len(b) > 0 {
-		n, err := unix.Pwrite(fd, b, at)
-		if err != nil && err != unix.EINTR {
-			return err
-		}
-		n = max(n, 0)
-		b, at = b[n:], at+int64(n)
-	}
-	return nil
-}
-
 // hardLink gives a second name to a file of this layer; nothing outside of the root has a name here.
 func (u *unpacker) hardLink(parent int, base, name, target string) error {
-	old, err := clean(target, u.Limits.Depth)
+	old, err := rooted.Clean(target, u.Limits.Depth)
 	if err != nil {
-		return &Refusal{name, "it is a hard link to " + fmt.Sprintf("%.200q", target) + ", which leads out of the archive"}
+		return refuse(name, "it is a hard link to "+fmt.Sprintf("%.200q", target)+", which leads out of the archive")
 	}
 	if old == name {
 		return nil
 	}
-	oldDir, oldBase := split(old)
-	from, err := u.root.openDir(oldDir, 0)
+	oldDir, oldBase := rooted.Split(old)
+	from, err := u.root.OpenDir(oldDir, 0)
 	if err == nil {
 		defer unix.Close(from)
 		err = u.create(parent, base, name, func() error { return unix.Linkat(from, oldBase, parent, base, 0) })
 	}
 	if errors.Is(err, unix.ENOENT) || errors.Is(err, unix.ENOTDIR) {
-		return &Refusal{name, fmt.Sprintf("it is a hard link to %.200q, which is not in this layer", target)}
+		return refuse(name, fmt.Sprintf("it is a hard link to %.200q, which is not in this layer", target))
 	}
 	if errors.Is(err, unix.EPERM) {
-		return &Refusal{name, fmt.Sprintf("it is a hard link to %.200q, which cannot have two names", target)}
+		return refuse(name, fmt.Sprintf("it is a hard link to %.200q, which cannot have two names", target))
 	}
 	return err
 }
 
 // symlink keeps the target as it is: where it leads is decided inside of the sandbox.
 func (u *unpacker) symlink(parent int, base, name, target string, m meta) error {
-	if target == "" || len(target) > longest {
-		return &Refusal{name, "it is a link to nothing that could be"}
+	if target == "" || len(target) > rooted.LongestName {
+		return refuse(name, "it is a link to nothing that could be")
 	}
 	err := u.create(parent, base, name, func() error { return unix.Symlinkat(target, parent, base) })
 	if err == nil {
@@ -257,14 +213,14 @@ func (u *unpacker) device(parent int, base, name string, hdr *tar.Header, m meta
 	case Drop:
 		return nil
 	case Refuse:
-		return &Refusal{name, "it is a device"}
+		return refuse(name, "it is a device")
 	}
 	kind := uint32(unix.S_IFCHR)
 	if hdr.Typeflag == tar.TypeBlock {
 		kind = unix.S_IFBLK
 	}
 	if hdr.Devmajor < 0 || hdr.Devmajor > 1<<12-1 || hdr.Devminor < 0 || hdr.Devminor > 1<<20-1 {
-		return &Refusal{name, "it is a device with an impossible number"}
+		return refuse(name, "it is a device with an impossible number")
 	}
 	return u.node(parent, base, name, kind, unix.Mkdev(uint32(hdr.Devmajor), uint32(hdr.Devminor)), m)
 }

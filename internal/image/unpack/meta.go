@@ -13,6 +13,8 @@ import (
 	"time"
 
 	"golang.org/x/sys/unix"
+
+	"hermes.example/hermes/internal/rooted"
 )
 
 // meta is what an entry has besides its content, as it will be on the disk.
@@ -37,7 +39,7 @@ func (u *unpacker) meta(hdr *tar.Header) (meta, error) {
 	}
 	// The largest number means "leave it" to the kernel.
 	if min(m.uid, m.gid) < 0 || max(m.uid, m.gid) >= math.MaxUint32 {
-		return m, &Refusal{hdr.Name, "it belongs to an impossible user or group"}
+		return m, refuse(hdr.Name, "it belongs to an impossible user or group")
 	}
 	t := hdr.ModTime
 	if t.IsZero() {
@@ -50,7 +52,7 @@ func (u *unpacker) meta(hdr *tar.Header) (meta, error) {
 	if setid := m.mode&(unix.S_ISUID|unix.S_ISGID) != 0 && hdr.Typeflag != tar.TypeDir; setid || capable {
 		switch u.Setuid {
 		case Refuse:
-			return m, &Refusal{hdr.Name, "it would run with another user's rights"}
+			return m, refuse(hdr.Name, "it would run with another user's rights")
 		case Drop:
 			delete(m.xattrs, capability)
 			if setid {
@@ -128,14 +130,14 @@ func (u *unpacker) noteDir(path string, m meta) {
 // finishDirs comes last, because a directory may be closed to us and its time changes with every entry. The
 // deepest are first, for the same reason.
 func (u *unpacker) finishDirs() error {
-	u.root.forget()
+	u.root.Forget()
 	if _, ok := u.dirs[""]; !ok {
 		if err := u.implicitDir("", false); err != nil {
 			return err
 		}
 	}
 	paths := slices.SortedFunc(maps.Keys(u.dirs), func(a, b string) int {
-		return cmp.Or(cmp.Compare(depth(b), depth(a)), strings.Compare(a, b))
+		return cmp.Or(cmp.Compare(rooted.Depth(b), rooted.Depth(a)), strings.Compare(a, b))
 	})
 	for _, path := range paths {
 		if err := u.finishDir(path, u.dirs[path]); err != nil {
@@ -145,15 +147,8 @@ func (u *unpacker) finishDirs() error {
 	return nil
 }
 
-func depth(path string) int {
-	if path == "" {
-		return 0
-	}
-	return 1 + strings.Count(path, "/")
-}
-
 func (u *unpacker) finishDir(path string, m meta) error {
-	fd, err := u.root.openDir(path, unix.O_NOFOLLOW)
+	fd, err := u.root.OpenDir(path, unix.O_NOFOLLOW)
 	if err == unix.ENOENT || err == unix.ENOTDIR || err == unix.ELOOP {
 		return nil // a later entry took its place
 	}

@@ -85,7 +85,7 @@ func (s *stream) produce(plain io.Reader, limit int64) error {
 		}
 		n, err := fill(plain, buf[:chunk])
 		if total += int64(n); total > limit {
-			return &Refusal{"", fmt.Sprintf("it is larger than %d bytes", limit)}
+			return refuse("", fmt.Sprintf("it is larger than %d bytes", limit))
 		}
 		if n > 0 {
 			s.raw <- buf[:n]
@@ -159,7 +159,7 @@ func Decompress(ctx context.Context, w io.Writer, r io.Reader, limit int64) erro
 	defer closePlain()
 	n, err := io.Copy(w, io.LimitReader(plain, limit+1))
 	if err == nil && n > limit {
-		err = &Refusal{"", fmt.Sprintf("it is larger than %d bytes", limit)}
+		err = refuse("", fmt.Sprintf("it is larger than %d bytes", limit))
 	}
 	return err
 }
@@ -186,7 +186,7 @@ func decompress(raw io.Reader) (plain io.Reader, closePlain func(), err error) {
 		}
 		return z, z.Close, nil
 	case bytes.HasPrefix(head, []byte("BZh")), bytes.HasPrefix(head, []byte("\xfd7zXZ\x00")):
-		return nil, nil, &Refusal{"", "it is compressed by bzip2 or xz; use gzip, zstd or no compression"}
+		return nil, nil, refuse("", "it is compressed by bzip2 or xz; use gzip, zstd or no compression")
 	}
 	return r, func() {}, nil
 }

@@ -16,6 +16,8 @@ import (
 	"io"
 
 	"golang.org/x/sys/unix"
+
+	"hermes.example/hermes/internal/rooted"
 )
 
 // Overlay says which attributes mark a directory that hides what lies below it.
@@ -75,14 +77,9 @@ type Result struct {
 }
 
 // Refusal is the error of an archive that asks for something that it may not.
-type Refusal struct{ Entry, Why string }
+type Refusal = rooted.Refusal
 
-func (r *Refusal) Error() string {
-	if r.Entry == "" {
-		return "refused the archive: " + r.Why
-	}
-	return fmt.Sprintf("refused %.200q: %s", r.Entry, r.Why)
-}
+func refuse(entry, why string) error { return &Refusal{Entry: entry, Why: why} }
 
 // Unpack reads a layer from r (a tar, plain or compressed by gzip or zstd) into the empty directory dir, and
 // closes r.
@@ -112,10 +109,10 @@ func Extract(_ context.Context, dir string, r io.Reader, o Options) (Result, err
 	if err != nil {
 		return Result{}, err
 	}
-	defer root.close()
+	defer root.Close()
 	u := unpacker{Options: o, root: root, dirs: map[string]meta{}, buf: make([]byte, chunk)}
 	u.uid, u.gid = unix.Geteuid(), unix.Getegid()
-	root.implicit = u.implicitDir
+	root.Make = u.makeDir
 	if err := u.entries(tar.NewReader(r)); err != nil {
 		return Result{}, err
 	}
@@ -143,7 +140,7 @@ func (o Options) withDefaults() Options {
 
 type unpacker struct {
 	Options
-	root     *root
+	root     *rooted.Root
 	uid, gid int             // what a new file has by itself
 	dirs     map[string]meta // by name; finishDirs applies them
 	buf      []byte
@@ -179,10 +176,10 @@ func (u *unpacker) entries(tr *tar.Reader) error {
 func (u *unpacker) count(hdr *tar.Header) error {
 	u.result.Entries++
 	if u.result.Entries > u.Limits.Entries {
-		return &Refusal{hdr.Name, fmt.Sprintf("the archive has more than %d entries", u.Limits.Entries)}
+		return refuse(hdr.Name, fmt.Sprintf("the archive has more than %d entries", u.Limits.Entries))
 	}
 	if hdr.Size > u.Limits.Bytes-u.result.Bytes {
-		return &Refusal{hdr.Name, fmt.Sprintf("the archive holds more than %d bytes", u.Limits.Bytes)}
+		return refuse(hdr.Name, fmt.Sprintf("the archive holds more than %d bytes", u.Limits.Bytes))
 	}
 	if isFile(hdr.Typeflag) {
 		u.result.Bytes += hdr.Size
@@ -197,7 +194,7 @@ func isFile(typeflag byte) bool {
 // brokenTar says what is wrong with the archive; errors of the stream below speak for themselves.
 func brokenTar(err error) error {
 	if errors.Is(err, tar.ErrHeader) || errors.Is(err, tar.ErrFieldTooLong) {
-		return &Refusal{"", "it is not a tar archive, or a damaged one (" + err.Error() + ")"}
+		return refuse("", "it is not a tar archive, or a damaged one ("+err.Error()+")")
 	}
 	if errors.Is(err, io.ErrUnexpectedEOF) {
 		return fmt.Errorf("the archive ends too early: %w", err)

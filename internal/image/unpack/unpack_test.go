@@ -230,7 +230,7 @@ func TestHolesStayHoles(t *testing.T) {
 			t.Errorf("%s: size %d, on disk %d", format, st.Size, st.Blocks*512)
 		}
 		got, err := os.ReadFile(root + "/sparse")
-		if err != nil || len(got) != 64<<20 || string(got[32<<20:32<<20+6]) != "middle" || !isZero(got[:32<<20]) || !isZero(got[32<<20+6:]) {
+		if err != nil || len(got) != 64<<20 || string(got[32<<20:32<<20+6]) != "middle" || len(bytes.Trim(got, "\x00")) != 6 {
 			t.Errorf("%s: another content, %v", format, err)
 		}
 	}

@@ -1,0 +1,45 @@
+package cli
+
+import (
+	"context"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"hermes.example/hermes/internal/config"
+	"hermes.example/hermes/sandbox"
+)
+
+// addFileFlags adds what says whose files are meant.
+func (t *target) addFileFlags(a *app, cmd *cobra.Command) {
+	t.addTask(a, cmd)
+	t.addProfile(cmd)
+	t.addEngine(cmd)
+}
+
+// files calls f with the files of the target's sandbox, which is taken as it is, and made when there is none.
+func (t *target) files(ctx context.Context, a *app, what string, f func(sandbox.Files) error) error {
+	c, err := config.Load(a.lookup)
+	if err != nil {
+		return err
+	}
+	m, err := t.manager(a, c)
+	if err != nil {
+		return err
+	}
+	defer a.close(m)
+	box, err := t.obtain(ctx, a, m, c, nil)
+	if err != nil {
+		return cannot(what, err)
+	}
+	return cannot(what, f(box.Files("")))
+}
+
+// insidePath is a path of the sandbox as a person writes it. One that does not begin with a slash lies where
+// commands run, as the guest knows.
+func insidePath(p string) string {
+	if p = strings.TrimPrefix(p, ":"); p == "" {
+		return "."
+	}
+	return p
+}
