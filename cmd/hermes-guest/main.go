@@ -8,12 +8,16 @@ import (
 	"os"
 
 	"hermes.example/hermes/internal/guest/jail"
+	"hermes.example/hermes/internal/guest/probe"
 )
 
 func main() {
 	run := jail.Run
-	if len(os.Args) == 3 && os.Args[1] == "remove" {
+	switch {
+	case len(os.Args) == 3 && os.Args[1] == "remove":
 		run = func() error { return jail.RemoveTree(os.Args[2]) }
+	case len(os.Args) >= 2 && os.Args[1] == probe.Mode:
+		run = func() error { return probe.Run(os.Args[2:]) }
 	}
 	if err := run(); err != nil {
 		os.Stderr.WriteString("hermes-guest: " + err.Error() + "\n")

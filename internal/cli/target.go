@@ -103,7 +103,7 @@ func (t *target) obtain(ctx context.Context, m *sandbox.Manager, c config.Config
 		spec = &sandbox.Spec{}
 		// One that has stopped comes back as it was, unless it had variables,
 		// whose values nobody kept.
-		if info, _, err := m.Inspect(ctx, id); err == nil && len(info.Spec.Env) == 0 {
+		if info, err := m.Find(ctx, id); err == nil && len(info.Spec.Env) == 0 {
 			spec = &info.Spec
 		}
 	}
@@ -113,7 +113,7 @@ func (t *target) obtain(ctx context.Context, m *sandbox.Manager, c config.Config
 // checkEphemeral refuses a task that keeps files: an ephemeral sandbox has none,
 // and takes those of its task along when it ends.
 func checkEphemeral(ctx context.Context, m *sandbox.Manager, id sandbox.Identity) error {
-	if info, _, err := m.Inspect(ctx, id); err == nil && info.Spec.Ephemeral {
+	if info, err := m.Find(ctx, id); err == nil && info.Spec.Ephemeral {
 		return nil
 	}
 	kept, err := m.Keeps(ctx, id)

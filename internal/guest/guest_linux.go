@@ -69,6 +69,8 @@ type Server struct {
 	trim        *time.Timer
 	sequence    uint64
 
+	findings findings
+
 	ended chan struct{}
 }
 
@@ -156,7 +158,8 @@ func (s *Server) awaitCaller() {
 
 func (s *Server) hello() wire.Hello {
 	return wire.Hello{Major: wire.Major, Minor: wire.Minor, Build: s.config.Build,
-		Capabilities: []string{wire.CanReplay, wire.CanSessions, wire.CanTerminal, wire.CanRetire, wire.CanDirect}}
+		Capabilities: []string{wire.CanReplay, wire.CanSessions, wire.CanTerminal, wire.CanRetire, wire.CanDirect,
+			wire.CanProbe}}
 }
 
 func (s *Server) serveConn(conn net.Conn) {
@@ -263,6 +266,8 @@ func (s *Server) serveStream(stream net.Conn, r *wire.Reader, w *wire.Writer) {
 		if s.decode(w, frame, &req) {
 			s.serveSession(w, req)
 		}
+	case wire.TypeProbe:
+		s.serveProbe(w)
 	default:
 		w.Write(wire.TypeUnsupported, []byte{byte(frame.Type)})
 	}

@@ -11,7 +11,6 @@ package native
 import (
 	"fmt"
 	"path/filepath"
-	"strings"
 	"time"
 
 	"hermes.example/hermes/sandbox"
@@ -45,8 +44,4 @@ const AskDoctor = `; run "hermes doctor"`
 // errorf marks an error of this engine with its task.
 func errorf(id sandbox.Identity, format string, args ...any) error {
 	return fmt.Errorf("cannot start sandbox %q: "+format, append([]any{id.Task}, args...)...)
-}
-
-func lines(s string) []string {
-	return strings.Split(strings.TrimSpace(s), "\n")
 }
