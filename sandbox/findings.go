@@ -91,8 +91,9 @@ func sharedNamespaces(claimed string, inside map[string]string, out outside) []s
 func visible(mounts []wire.ProbedMount, out outside) []HostPath {
 	var paths []HostPath
 	for _, m := range mounts {
-		if out.devices[m.Device] {
-			paths = append(paths, HostPath{Path: m.Target, Writable: !m.ReadOnly})
+		// A device within /proc is there to hide something.
+		if out.systems[m.System] && !(m.Device && strings.HasPrefix(m.Target, "/proc/")) {
+			paths = append(paths, HostPath{Path: m.Target, Writable: !m.ReadOnly, Device: m.Device})
 		}
 	}
 	slices.SortFunc(paths, func(a, b HostPath) int { return strings.Compare(a.Path, b.Path) })
@@ -102,17 +103,21 @@ func visible(mounts []wire.ProbedMount, out outside) []HostPath {
 func hostFact(paths []HostPath, mounts []wire.ProbedMount, out outside) Fact {
 	f := Fact{Name: FactHost, Enforced: true}
 	for _, m := range mounts {
-		if out.root != "" && m.Device == out.rootDevice && m.Root == out.root {
+		if out.root != "" && m.System == out.rootSystem && m.Root == out.root {
 			f.Enforced, f.Deviation = false, "the host's whole file system is visible at "+m.Target
 		}
 	}
 	var parts []string
-	for _, access := range []struct {
-		name     string
-		writable bool
-	}{{"read-only", false}, {"writable", true}} {
-		if names := summary(paths, access.writable); names != "" {
-			parts = append(parts, access.name+" "+names)
+	for _, kind := range []struct {
+		name string
+		has  func(HostPath) bool
+	}{
+		{"read-only", func(p HostPath) bool { return !p.Device && !p.Writable }},
+		{"writable", func(p HostPath) bool { return !p.Device && p.Writable }},
+		{"devices", func(p HostPath) bool { return p.Device }},
+	} {
+		if names := summary(paths, kind.has); names != "" {
+			parts = append(parts, kind.name+" "+names)
 		}
 	}
 	if f.Value = strings.Join(parts, "; "); f.Value == "" {
@@ -122,17 +127,17 @@ func hostFact(paths []HostPath, mounts []wire.ProbedMount, out outside) Fact {
 }
 
 // summary names the paths of one kind, many in one directory as a number.
-func summary(paths []HostPath, writable bool) string {
+func summary(paths []HostPath, kind func(HostPath) bool) string {
 	const many = 4
 	siblings := make(map[string]int)
 	for _, p := range paths {
-		if p.Writable == writable {
+		if kind(p) {
 			siblings[path.Dir(p.Path)]++
 		}
 	}
 	var names []string
 	for _, p := range paths {
-		if p.Writable != writable {
+		if !kind(p) {
 			continue
 		}
 		name, dir := p.Path, path.Dir(p.Path)

@@ -30,13 +30,14 @@ func found() (wire.Probe, outside) {
 			NoNewPrivileges: true, Seccomp: true, Landlock: true, Interfaces: []string{"lo"},
 			Namespaces: map[string]string{"user": "user:[2]", "mnt": "mnt:[2]", "pid": "pid:[2]", "net": "net:[2]", "uts": "uts:[1]"},
 			Mounts: []wire.ProbedMount{
-				{Device: "0:9", Root: "/", Target: "/"}, {Device: "8:1", Root: "/usr", Target: "/usr", ReadOnly: true},
-				{Device: "8:1", Root: "/w", Target: "/workspace"},
+				{System: "0:9", Root: "/", Target: "/"}, {System: "8:1", Root: "/usr", Target: "/usr", ReadOnly: true},
+				{System: "8:1", Root: "/w", Target: "/workspace"}, {System: "8:1", Root: "/d", Target: "/dev/null", Device: true},
+				{System: "8:1", Root: "/d", Target: "/proc/keys", Device: true},
 			},
 			Trials: []wire.Trial{{Name: "mount", Refused: true, Answer: "EPERM"}, {Name: "bpf", Refused: true, Answer: "EPERM"}},
 		}, outside{
 			namespaces: map[string]string{"user": "user:[1]", "mnt": "mnt:[1]", "pid": "pid:[1]", "net": "net:[1]", "uts": "uts:[1]"},
-			devices:    map[string]bool{"8:1": true}, rootDevice: "8:1", root: "/",
+			systems:    map[string]bool{"8:1": true}, rootSystem: "8:1", root: "/",
 		}
 }
 
@@ -47,12 +48,12 @@ func TestWhatIsFoundAsItWasSetUpIsNoDeviation(t *testing.T) {
 	if d := p.Deviations(); len(d) > 0 {
 		t.Errorf("deviations: %v", d)
 	}
-	want := []HostPath{{"/usr", false}, {"/workspace", true}}
+	want := []HostPath{{Path: "/dev/null", Writable: true, Device: true}, {Path: "/usr"}, {Path: "/workspace", Writable: true}}
 	if !slices.Equal(p.Host, want) || len(p.Trials) != 2 {
 		t.Errorf("visible are %v, tried %v", p.Host, p.Trials)
 	}
 	for _, f := range p.Facts {
-		if f.Name == FactHost && f.Value != "read-only /usr; writable /workspace" || f.Name == FactCalls && f.Value != "2 of 2 attempts refused" {
+		if f.Name == FactHost && f.Value != "read-only /usr; writable /workspace; devices /dev/null" || f.Name == FactCalls && f.Value != "2 of 2 attempts refused" {
 			t.Errorf("%+v", f)
 		}
 	}
@@ -72,7 +73,7 @@ func TestWhatIsFoundOtherwiseRefutesTheEngine(t *testing.T) {
 		FactNetwork:      {func(p *wire.Probe) { p.Interfaces = []string{"lo", "eth0"} }, "devices eth0"},
 		FactRoot:         {func(p *wire.Probe) { p.WritableRoot = []string{"/usr"} }, "writable: /usr"},
 		FactHost: {func(p *wire.Probe) {
-			p.Mounts = []wire.ProbedMount{{Device: "8:1", Root: "/", Target: "/mnt", ReadOnly: true}}
+			p.Mounts = []wire.ProbedMount{{System: "8:1", Root: "/", Target: "/mnt", ReadOnly: true}}
 		}, "read-only /mnt"},
 		FactCalls: {func(p *wire.Probe) { p.Trials[1].Refused = false }, "1 of 2 attempts refused"},
 	} {
@@ -107,10 +108,11 @@ func TestManyPathsOfOneDirectoryAreCounted(t *testing.T) {
 	for _, name := range strings.Fields("/dev/null /dev/tty /dev/urandom /dev/zero /usr") {
 		paths = append(paths, HostPath{Path: name, Writable: true})
 	}
-	if got, want := summary(paths, true), "/dev/* (4) /usr"; got != want {
+	writable := func(p HostPath) bool { return p.Writable }
+	if got, want := summary(paths, writable), "/dev/* (4) /usr"; got != want {
 		t.Errorf("got %q, want %q", got, want)
 	}
-	if got := summary(paths, false); got != "" {
+	if got := summary(paths, func(p HostPath) bool { return !p.Writable }); got != "" {
 		t.Errorf("got %q", got)
 	}
 }

@@ -22,6 +22,7 @@ type Posture struct {
 type HostPath struct {
 	Path     string `json:"path"` // inside
 	Writable bool   `json:"writable"`
+	Device   bool   `json:"device,omitempty"`
 }
 
 // Trial is something that was tried inside.
@@ -70,6 +71,11 @@ func FactNames() []string {
 // Deviations lists what is weaker than the default.
 func (p Posture) Deviations() []Fact {
 	return slices.DeleteFunc(slices.Clone(p.Facts), func(f Fact) bool { return f.Deviation == "" })
+}
+
+// Has says whether a fact is stated at all. Some are known only after a trial.
+func (p Posture) Has(name string) bool {
+	return slices.ContainsFunc(p.Facts, func(f Fact) bool { return f.Name == name })
 }
 
 // Check says which of the demanded facts are not enforced. What could not be tried

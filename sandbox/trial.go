@@ -50,14 +50,14 @@ const probeBound = 15 * time.Second
 // shares it.
 type outside struct {
 	namespaces map[string]string // links of /proc/self/ns
-	devices    map[string]bool   // major:minor of the file systems mounted here
-	rootDevice string            // of what is mounted at /
+	systems    map[string]bool   // major:minor of the file systems mounted here
+	rootSystem string            // the one at /
 	root       string            // and which part of it
 }
 
 // lookAround finds nothing where there is no /proc; then nothing is taken for shared.
 func lookAround() outside {
-	o := outside{namespaces: make(map[string]string), devices: make(map[string]bool)}
+	o := outside{namespaces: make(map[string]string), systems: make(map[string]bool)}
 	for _, n := range namespaces {
 		if link, err := os.Readlink("/proc/self/ns/" + n.link); err == nil {
 			o.namespaces[n.link] = link
@@ -65,14 +65,14 @@ func lookAround() outside {
 	}
 	mounts, _ := os.ReadFile("/proc/self/mountinfo")
 	for line := range strings.Lines(string(mounts)) {
-		const device, root, target = 2, 3, 4
+		const system, root, target = 2, 3, 4
 		f := strings.Fields(line)
 		if len(f) <= target {
 			continue
 		}
-		o.devices[f[device]] = true
+		o.systems[f[system]] = true
 		if f[target] == "/" {
-			o.rootDevice, o.root = f[device], f[root]
+			o.rootSystem, o.root = f[system], f[root]
 		}
 	}
 	return o

