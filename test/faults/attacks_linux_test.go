@@ -155,6 +155,22 @@ func TestGuestKeepsItsResources(t *testing.T) {
 	})
 }
 
+// A command may ask its parent to trace it. Its parent is the guest, which then
+// hears of stops that are no ends.
+func TestCommandThatAsksToBeTracedEndsAsAnyOther(t *testing.T) {
+	everyone(t, func(t *testing.T) {
+		a := newArena(t)
+		box := attackBox(a, sandbox.Spec{})
+		o := a.try(box, sandbox.Command{Argv: []string{"/tools/attack", "traced"}, Timeout: 20 * time.Second})
+		if o.err != nil || o.Code != 7 || o.Reason != sandbox.Exited {
+			t.Errorf("%+v %v\n%s", o.Result, o.err, o.out)
+		}
+		if out := a.must(box, "cat /proc/[0-9]*/comm"); strings.Contains(out, "attack") {
+			t.Errorf("it lives on:\n%s", out)
+		}
+	})
+}
+
 // Whoever stops the process that the guest is about to make a command of must not
 // stop the guest.
 func TestGuestCannotBeStopped(t *testing.T) {
