@@ -28,6 +28,8 @@ type attack struct {
 	// Dir is the user's own directory.
 	Dir      string
 	Programs programs
+	// Fork is where the guest's filter has an exception.
+	Fork uint64
 	// Control asks for the attempts outside, too.
 	Control bool
 	// Users are those of the sandbox that make the attempts.
@@ -237,7 +239,7 @@ func (b box) world(victim, more map[string]any) (string, error) {
 			files[name] = map[string]any{"Path": path, "Dev": stat.Dev, "Ino": stat.Ino}
 		}
 	}
-	world := map[string]any{"Hidden": files, "Secret": filepath.Join(b.id.Home, ".env"), "Disk": disk()}
+	world := map[string]any{"Hidden": files, "Secret": filepath.Join(b.id.Home, ".env"), "Disk": disk(), "Fork": b.Fork}
 	for _, part := range []map[string]any{victim, more} {
 		for name, value := range part {
 			world[name] = value

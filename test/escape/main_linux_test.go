@@ -43,7 +43,9 @@ type programs struct{ Attempt, Setuid, FileCaps, Self string }
 func build(t *testing.T, dir string) programs {
 	t.Helper()
 	p := programs{filepath.Join(dir, "attempt"), filepath.Join(dir, "setuid"), filepath.Join(dir, "filecaps"), filepath.Join(dir, "escape.test")}
-	cmd := exec.Command("go", "build", "-trimpath", "-buildvcs=false", "-ldflags", "-s -w", "-o", p.Attempt, "./attempt")
+	// It lies far from where programs usually do, so that it can have code where the
+	// guest has its own.
+	cmd := exec.Command("go", "build", "-trimpath", "-buildvcs=false", "-ldflags", "-s -w -T 0x40000000", "-o", p.Attempt, "./attempt")
 	cmd.Env = append(os.Environ(), "CGO_ENABLED=0")
 	if out, err := cmd.CombinedOutput(); err != nil {
 		t.Fatalf("cannot build the attempts: %v\n%s", err, out)

@@ -64,12 +64,12 @@ func administer(t *testing.T, program string, args ...string) {
 	}
 }
 
-// as runs an attack in a process of the account.
+// attack attacks in a process of the account.
 func (a account) attack(t *testing.T, base string, p programs, control bool, users ...string) result {
 	t.Helper()
 	dir := filepath.Join(base, strconv.Itoa(a.uid))
 	a.furnish(t, dir)
-	text, err := json.Marshal(attack{Dir: dir, Programs: p, Control: control, Users: users})
+	text, err := json.Marshal(attack{Dir: dir, Programs: p, Fork: forkAddress(t), Control: control, Users: users})
 	if err != nil {
 		t.Fatal(err)
 	}

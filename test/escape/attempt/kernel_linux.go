@@ -44,7 +44,7 @@ var kernelAttempts = []attempt{
 	{name: "request_key", try: func(world) error {
 		_, err := unix.RequestKey("user", "hermes-no-such-key", "", 0)
 		return err
-	}, past: []syscall.Errno{unix.ENOKEY}},
+	}, past: []syscall.Errno{unix.ENOKEY, unix.ENOENT}},
 	{name: "init_module", try: just(unix.SYS_INIT_MODULE, badAddress, 4096, badAddress), past: []syscall.Errno{unix.EFAULT, unix.ENOEXEC}},
 	{name: "finit_module", try: just(unix.SYS_FINIT_MODULE, bad, badAddress, 0), past: []syscall.Errno{unix.EBADF, unix.EFAULT}},
 	{name: "delete_module", try: just(unix.SYS_DELETE_MODULE, badAddress, 0), past: []syscall.Errno{unix.EFAULT}},
@@ -56,7 +56,6 @@ var kernelAttempts = []attempt{
 		return err
 	}},
 	{name: "fanotify_init", try: func(world) error { return opened(unix.FanotifyInit(unix.FAN_CLASS_CONTENT, unix.O_RDONLY)) }},
-	{name: "lookup_dcookie", try: just(unix.SYS_LOOKUP_DCOOKIE, 0, badAddress, 1), past: []syscall.Errno{unix.EINVAL}, refused: []syscall.Errno{unix.ENOSYS}},
 	{name: "memory placement of others (move_pages)", try: func(w world) error {
 		_, err := call(unix.SYS_MOVE_PAGES, uintptr(w.Outside), 0, 0, 0, 0, 0)
 		return err

@@ -59,7 +59,7 @@ var guestAttempts = []attempt{
 	{name: "kcmp", try: func(w world) error { return compare(w.Guest) }},
 	{name: "lower its limits", try: func(w world) error { return relimit(w.Guest) }},
 	{name: "/proc/1/root", try: func(w world) error { return openFile(ofProcess(w.Guest, "root/etc"), unix.O_RDONLY) }},
-	{name: "/proc/1/cwd", try: func(w world) error { return openFile(ofProcess(w.Guest, "cwd/etc"), unix.O_RDONLY) }, past: gone},
+	{name: "/proc/1/cwd", try: func(w world) error { return openFile(ofProcess(w.Guest, "cwd/."), unix.O_RDONLY) }},
 	{name: "/proc/1/fd/0", try: func(w world) error { return openFile(ofProcess(w.Guest, "fd/0"), unix.O_RDONLY) }},
 	{name: "/proc/1/mem", try: func(w world) error { return openFile(ofProcess(w.Guest, "mem"), unix.O_RDWR) }},
 	{name: "/proc/1/environ", try: func(w world) error { return openFile(ofProcess(w.Guest, "environ"), unix.O_RDONLY) }},

@@ -140,7 +140,7 @@ var cgroupAttempts = []attempt{
 		}
 		return rewrite(w.Mountpoint + "/release_agent")
 	}, past: []syscall.Errno{unix.EINVAL}},
-	{name: "move to another cgroup", try: func(world) error { return openFile("/sys/fs/cgroup/cgroup.procs", unix.O_WRONLY) }, refused: closed},
+	{name: "move to another cgroup", try: anyOf("/sys/fs/cgroup/cgroup.procs", "/sys/fs/cgroup/memory/cgroup.procs"), refused: closed},
 	{name: "make a cgroup", try: func(world) error {
 		const dir = "/sys/fs/cgroup/hermes-escape"
 		err := unix.Mkdir(dir, 0o755)
@@ -149,4 +149,16 @@ var cgroupAttempts = []attempt{
 		}
 		return err
 	}, refused: closed},
+}
+
+// anyOf opens for writing the first of the files that is there.
+func anyOf(paths ...string) func(world) error {
+	return func(world) (err error) {
+		for _, path := range paths {
+			if err = openFile(path, unix.O_WRONLY); err != unix.ENOENT {
+				break
+			}
+		}
+		return err
+	}
 }

@@ -26,6 +26,9 @@ type world struct {
 	ReadOnly, Shared, Mountpoint string
 	// Setuid is a setuid program of the host's root, FileCaps one with capabilities.
 	Setuid, FileCaps string
+	// Fork is the address at which the guest's filter allows what it does not allow
+	// elsewhere.
+	Fork uintptr
 	// Disk is a block device of the machine.
 	Disk string
 }
