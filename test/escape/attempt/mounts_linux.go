@@ -40,6 +40,14 @@ var mountAttempts = []attempt{
 	{name: "fspick", try: func(world) error { return opened(unix.Fspick(unix.AT_FDCWD, "/", 0)) }},
 	{name: "move_mount", try: func(world) error { return unix.MoveMount(-1, "x", -1, "x", 0) }, past: []syscall.Errno{unix.EBADF}},
 	{name: "pivot_root", try: func(world) error { return unix.PivotRoot("/proc/self", "/proc/self") }, past: []syscall.Errno{unix.EINVAL, unix.EBUSY}},
+	{name: "freeze a file system of the host", try: func(w world) error {
+		const thaw = 0xc0045878 // FITHAW; it is not frozen
+		fd, err := unix.Open(w.Shared, unix.O_RDONLY, 0)
+		if err != nil {
+			return err
+		}
+		return unix.IoctlSetInt(fd, thaw, 0)
+	}, past: []syscall.Errno{unix.EINVAL, unix.EOPNOTSUPP}},
 	{name: "chroot", try: func(world) error { return unix.Chroot("/") }},
 	{name: "open_by_handle_at", try: func(world) error {
 		handle, _, err := unix.NameToHandleAt(unix.AT_FDCWD, "/usr", 0)
@@ -90,6 +98,14 @@ var namespaceAttempts = []attempt{
 			return err
 		}
 		return unix.Setns(fd, 0)
+	}},
+	{name: "join the guest's namespaces through a pidfd", try: func(w world) error {
+		runtime.LockOSThread()
+		fd, err := unix.PidfdOpen(w.Guest, 0)
+		if err != nil {
+			return err
+		}
+		return unix.Setns(fd, unix.CLONE_NEWUTS|unix.CLONE_NEWIPC)
 	}},
 	{name: "set the host name", try: just(unix.SYS_SETHOSTNAME, badAddress, 1<<16), past: []syscall.Errno{unix.EINVAL}},
 }
