@@ -59,7 +59,7 @@ func TestWhatIsFoundAsItWasSetUpIsNoDeviation(t *testing.T) {
 	}
 }
 
-func TestWhatIsFoundOtherwiseRefutesTheEngine(t *testing.T) {
+func TestD26WhatIsFoundOtherwiseRefutesTheEngine(t *testing.T) {
 	for fact, c := range map[string]struct {
 		change func(*wire.Probe)
 		value  string

@@ -21,6 +21,7 @@ var postureTests = []test{
 	{"posture/the host's files are not there", hostIsHidden},
 	{"posture/the guest cannot be reached from inside", guestIsOutOfReach},
 	{"posture/what is tried inside is refused", trialsAreRefused},
+	{"posture/what was set up is found inside", setUpIsFound},
 	{"posture/what of the host is visible is listed", hostIsListed},
 	{"posture/trials leave nothing behind", trialsLeaveNothing},
 	{"posture/the switches of this suite are those of the posture", switchesAreReal},
@@ -246,6 +247,16 @@ func trialsAreRefused(t *testing.T, s *suite) {
 		}
 		if err := posture.Check([]string{sandbox.FactCalls}); err != nil && s.engine.Capabilities().Isolated {
 			t.Error(err)
+		}
+	}
+}
+
+func setUpIsFound(t *testing.T, s *suite) {
+	for _, network := range s.engine.Capabilities().Networks {
+		for name, fact := range s.box(t, func(spec *sandbox.Spec) { spec.Network = network }).facts() {
+			if strings.Contains(fact.Deviation, "by trial") {
+				t.Errorf("network %s: %s is %q: %s", network, name, fact.Value, fact.Deviation)
+			}
 		}
 	}
 }
