@@ -19,7 +19,8 @@ type Probe struct {
 	NoNewPrivileges bool     `json:"no_new_privileges"`
 	// Seccomp says that a filter is loaded.
 	Seccomp bool `json:"seccomp"`
-	// Landlock says that a file which the process owns could not be written.
+	// Landlock says that a file which the process owns could not be written, or that
+	// it could not signal a process of its own user.
 	Landlock    bool `json:"landlock"`
 	LandlockABI int  `json:"landlock_abi"`
 	// Namespaces are the links in /proc/self/ns by their names.

@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"maps"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -23,8 +24,14 @@ import (
 	"hermes.example/hermes/sandbox/engine/native"
 )
 
-// attack is all attempts of one user of the host.
+// engines are those that are attacked, by name.
+var engines = map[string]func() (sandbox.Engine, error){
+	"native": func() (sandbox.Engine, error) { return native.New(native.Options{}) },
+}
+
+// attack is all attempts of one user of the host on one engine.
 type attack struct {
+	Engine string
 	// Dir is the user's own directory.
 	Dir      string
 	Programs programs
@@ -39,6 +46,8 @@ type attack struct {
 // result is what came of an attack.
 type result struct {
 	Control []outcome
+	// Isolated says that the engine claims to keep everything inside.
+	Isolated bool
 	// Inside is by the user of the sandbox, Network the same with the host's network.
 	Inside, Network map[string][]outcome
 }
@@ -57,23 +66,29 @@ func (a attack) run() (found result, err error) {
 		return found, err
 	}
 	defer stop()
-	engine, err := native.New(native.Options{})
+	engine, err := engines[a.Engine]()
 	if err != nil {
 		return found, err
 	}
+	can := engine.Capabilities()
+	found.Isolated = can.Isolated
 	m := sandbox.NewManager(engine, sandbox.Options{NoSweep: true})
 	defer func() { err = errors.Join(err, m.Close()) }()
 	found.Inside, found.Network = make(map[string][]outcome), make(map[string][]outcome)
 	for _, user := range a.Users {
-		for network, into := range map[sandbox.Network]map[string][]outcome{sandbox.NetworkNone: found.Inside, sandbox.NetworkHost: found.Network} {
-			b := a.box(user, network)
+		for i, network := range can.Networks {
+			into := found.Inside // with the engine's default
+			if i > 0 {
+				into = found.Network
+			}
+			b := a.box(user, network, can.Isolated)
 			if into[user], err = b.attempts(ctx, m, victim); err != nil {
 				return found, fmt.Errorf("user %q, network %q: %w", user, network, err)
 			}
 		}
 	}
 	if a.Control {
-		b := a.box("", sandbox.NetworkNone)
+		b := a.box("", can.Networks[0], can.Isolated)
 		found.Control, err = b.control(ctx, m, victim)
 	}
 	return found, err
@@ -113,28 +128,27 @@ type box struct {
 	attack
 	id   sandbox.Identity
 	spec sandbox.Spec
+	// files is where its files are, seen from the host and from inside.
+	files place
+	in    place
 }
 
-// Where things are inside.
-const (
-	toolsInside    = "/tools"
-	readOnlyInside = "/mnt/read-only"
-	sharedInside   = "/mnt/shared"
-	emptyInside    = "/srv"
-)
+// place is where the attempts find what they need.
+type place struct{ bin, readOnly, shared, empty string }
 
-func (a attack) box(user string, network sandbox.Network) box {
-	mount := func(source, target string, readOnly bool) sandbox.Mount {
-		return sandbox.Mount{Source: source, Target: target, ReadOnly: readOnly}
+func (a attack) box(user string, network sandbox.Network, isolated bool) box {
+	b := box{attack: a, id: sandbox.Identity{Home: filepath.Join(a.Dir, "home"), Task: "escape"}.Normal(), spec: sandbox.Spec{User: user, Network: network}}
+	b.files = place{filepath.Dir(a.Programs.Attempt), filepath.Join(a.Dir, "read-only"), filepath.Join(a.Dir, "shared"), filepath.Join(a.Dir, "empty")}
+	b.in = b.files
+	if isolated {
+		b.in = place{"/tools", "/mnt/read-only", "/mnt/shared", "/srv"}
+		b.spec.Mounts = []sandbox.Mount{
+			{Source: b.files.bin, Target: b.in.bin, ReadOnly: true},
+			{Source: b.files.readOnly, Target: b.in.readOnly, ReadOnly: true},
+			{Source: b.files.shared, Target: b.in.shared},
+		}
 	}
-	return box{a, sandbox.Identity{Home: filepath.Join(a.Dir, "home"), Task: "escape"}.Normal(), sandbox.Spec{
-		User: user, Network: network,
-		Mounts: []sandbox.Mount{
-			mount(filepath.Dir(a.Programs.Attempt), toolsInside, true),
-			mount(filepath.Join(a.Dir, "read-only"), readOnlyInside, true),
-			mount(filepath.Join(a.Dir, "shared"), sharedInside, false),
-		},
-	}}
+	return b
 }
 
 // attempts makes all attempts in the sandbox, on a terminal.
@@ -145,16 +159,13 @@ func (b box) attempts(ctx context.Context, m *sandbox.Manager, victim map[string
 	}
 	defer m.Remove(context.WithoutCancel(ctx), b.id, true)
 	defer held.Close()
-	world, err := b.world(victim, map[string]any{
-		"Guest": 1, "ReadOnly": filepath.Join(readOnlyInside, "file"), "Shared": sharedInside, "Mountpoint": emptyInside,
-		"Setuid": b.inside(b.Programs.Setuid), "FileCaps": b.inside(b.Programs.FileCaps),
-	})
+	world, err := b.world(victim, b.in, 0)
 	if err != nil {
 		return nil, err
 	}
 	var out bytes.Buffer
 	r, err := held.Exec(ctx, sandbox.Command{
-		Argv: []string{b.inside(b.Programs.Attempt), world}, Stdout: &out, Terminal: &sandbox.Terminal{Rows: 25, Cols: 80}, Timeout: bound,
+		Argv: []string{filepath.Join(b.in.bin, "attempt"), world}, Stdout: &out, Terminal: &sandbox.Terminal{Rows: 25, Cols: 80}, Timeout: bound,
 	})
 	if err == nil && r.Code != 0 {
 		err = fmt.Errorf("the attempts ended with %d (%s %s)\n%s", r.Code, r.Reason, r.Message, out.String())
@@ -165,8 +176,6 @@ func (b box) attempts(ctx context.Context, m *sandbox.Manager, victim map[string
 	return parse(out.String())
 }
 
-func (b box) inside(program string) string { return filepath.Join(toolsInside, filepath.Base(program)) }
-
 // control makes the same attempts outside as root, beside a sandbox that is there.
 // Mounts and the host's name are its own, so that it leaves nothing behind.
 func (b box) control(ctx context.Context, m *sandbox.Manager, victim map[string]any) ([]outcome, error) {
@@ -176,14 +185,7 @@ func (b box) control(ctx context.Context, m *sandbox.Manager, victim map[string]
 	}
 	defer m.Remove(context.WithoutCancel(ctx), b.id, true)
 	defer held.Close()
-	empty := filepath.Join(b.Dir, "empty")
-	if err := os.Mkdir(empty, 0o755); err != nil {
-		return nil, err
-	}
-	world, err := b.world(victim, map[string]any{
-		"Guest": victim["Outside"], "ReadOnly": filepath.Join(b.Dir, "read-only", "file"), "Shared": filepath.Join(b.Dir, "shared"),
-		"Mountpoint": empty, "Setuid": b.Programs.Setuid, "FileCaps": b.Programs.FileCaps,
-	})
+	world, err := b.world(victim, b.files, victim["Outside"])
 	if err != nil {
 		return nil, err
 	}
@@ -208,8 +210,9 @@ func (b box) control(ctx context.Context, m *sandbox.Manager, victim map[string]
 	return parse(out.String())
 }
 
-// world says where everything is, in the words of the program of attempts.
-func (b box) world(victim, more map[string]any) (string, error) {
+// world says where everything is, in the words of the program of attempts. A guest of
+// 0 is whoever starts them.
+func (b box) world(victim map[string]any, p place, guest any) (string, error) {
 	run, err := rundir.Find()
 	if err != nil {
 		return "", err
@@ -239,12 +242,12 @@ func (b box) world(victim, more map[string]any) (string, error) {
 			files[name] = map[string]any{"Path": path, "Dev": stat.Dev, "Ino": stat.Ino}
 		}
 	}
-	world := map[string]any{"Hidden": files, "Secret": filepath.Join(b.id.Home, ".env"), "Disk": disk(), "Fork": b.Fork}
-	for _, part := range []map[string]any{victim, more} {
-		for name, value := range part {
-			world[name] = value
-		}
+	world := map[string]any{
+		"Hidden": files, "Secret": filepath.Join(b.id.Home, ".env"), "Disk": disk(), "Fork": b.Fork, "Guest": guest,
+		"ReadOnly": filepath.Join(p.readOnly, "file"), "Shared": p.shared, "Mountpoint": p.empty,
+		"Setuid": filepath.Join(p.bin, "setuid"), "FileCaps": filepath.Join(p.bin, "filecaps"),
 	}
+	maps.Copy(world, victim)
 	text, err := json.Marshal(world)
 	return string(text), err
 }

@@ -27,9 +27,9 @@ func TestNothingGetsOut(t *testing.T) {
 	privilege(t, p)
 
 	const ordinary = "1000:1000"
-	asRoot := account{}.attack(t, base, p, true, "", ordinary)
-	withIDs := newAccount(t, true).attack(t, base, p, false, "", ordinary)
-	single := newAccount(t, false).attack(t, base, p, false, "")
+	asRoot := account{}.attack(t, "native", base, p, true, "", ordinary)
+	withIDs := newAccount(t, true).attack(t, "native", base, p, false, "", ordinary)
+	single := newAccount(t, false).attack(t, "native", base, p, false, "")
 
 	s := newSheet(asRoot.Control)
 	s.add("root's engine: root", asRoot, "")

@@ -65,11 +65,11 @@ func administer(t *testing.T, program string, args ...string) {
 }
 
 // attack attacks in a process of the account.
-func (a account) attack(t *testing.T, base string, p programs, control bool, users ...string) result {
+func (a account) attack(t *testing.T, engine, base string, p programs, control bool, users ...string) result {
 	t.Helper()
-	dir := filepath.Join(base, strconv.Itoa(a.uid))
+	dir := filepath.Join(base, engine+"-"+strconv.Itoa(a.uid))
 	a.furnish(t, dir)
-	text, err := json.Marshal(attack{Dir: dir, Programs: p, Fork: forkAddress(t), Control: control, Users: users})
+	text, err := json.Marshal(attack{Engine: engine, Dir: dir, Programs: p, Fork: forkAddress(t), Control: control, Users: users})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -95,7 +95,7 @@ func (a account) attack(t *testing.T, base string, p programs, control bool, use
 // and directories to mount.
 func (a account) furnish(t *testing.T, dir string) {
 	t.Helper()
-	for name, mode := range map[string]os.FileMode{"": 0o755, "home": 0o700, "run": 0o700, "read-only": 0o755, "shared": 0o777} {
+	for name, mode := range map[string]os.FileMode{"": 0o755, "home": 0o700, "run": 0o700, "read-only": 0o755, "shared": 0o777, "empty": 0o755} {
 		path := filepath.Join(dir, name)
 		if err := errors.Join(os.MkdirAll(path, mode), os.Chmod(path, mode), os.Chown(path, a.uid, a.gid)); err != nil {
 			t.Fatal(err)

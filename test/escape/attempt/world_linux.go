@@ -15,7 +15,7 @@ import (
 // world is where everything is, seen from where the attempts are made.
 type world struct {
 	Victim
-	// Guest is who started the attempts; outside it is the victim.
+	// Guest is who started the attempts, unless it is given: outside it is the victim.
 	Guest int
 	// Hidden are files of the host that must not be seen inside.
 	Hidden map[string]Hidden
