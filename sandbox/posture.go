@@ -73,9 +73,10 @@ func (p Posture) Deviations() []Fact {
 	return slices.DeleteFunc(slices.Clone(p.Facts), func(f Fact) bool { return f.Deviation == "" })
 }
 
-// Has says whether a fact is stated at all. Some are known only after a trial.
-func (p Posture) Has(name string) bool {
-	return slices.ContainsFunc(p.Facts, func(f Fact) bool { return f.Name == name })
+// CheckSetUp is Check for an engine that has just set a sandbox up: of the facts that
+// only a trial can show it demands none.
+func (p Posture) CheckSetUp(require []string) error {
+	return p.Check(slices.DeleteFunc(slices.Clone(require), func(name string) bool { return name == FactHost || name == FactCalls }))
 }
 
 // Check says which of the demanded facts are not enforced. What could not be tried

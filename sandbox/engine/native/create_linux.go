@@ -8,7 +8,6 @@ import (
 	"net"
 	"os"
 	"path/filepath"
-	"slices"
 	"strconv"
 	"time"
 
@@ -243,8 +242,7 @@ func (c *creation) configure(context.Context) error {
 		}
 	}
 	c.state.Posture = c.posture(report)
-	// What only a trial can show is the Manager's to demand.
-	return c.state.Posture.Check(slices.DeleteFunc(slices.Clone(c.spec.Require), func(name string) bool { return !c.state.Posture.Has(name) }))
+	return c.state.Posture.CheckSetUp(c.spec.Require)
 }
 
 func (c *creation) give(name string, f *os.File) {
