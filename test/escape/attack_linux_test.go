@@ -217,7 +217,11 @@ func (b box) world(victim map[string]any, p place, guest any) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	state, spool := "", ""
+	sockets, err := filepath.Glob(filepath.Join(run, "*", "guest.sock"))
+	if err != nil || len(sockets) != 1 {
+		return "", fmt.Errorf("the sockets of guests are %q, %v", sockets, err)
+	}
+	state, spool, socket := "", "", sockets[0]
 	err = filepath.WalkDir(b.id.Home, func(path string, d fs.DirEntry, err error) error {
 		switch {
 		case err != nil:
@@ -235,7 +239,7 @@ func (b box) world(victim map[string]any, p place, guest any) (string, error) {
 	files := map[string]any{}
 	for name, path := range map[string]string{
 		"root": "/root", "home": "/home", "shadow": "/etc/shadow", "ssh": "/etc/ssh", "log": "/var/log", "boot": "/boot", "tmp": "/tmp", "shm": "/dev/shm",
-		"env": filepath.Join(b.id.Home, ".env"), "state": state, "spool": spool, "run": run, "socket": filepath.Join(run, b.id.Key(), "guest.sock"),
+		"env": filepath.Join(b.id.Home, ".env"), "state": state, "spool": spool, "run": run, "socket": socket,
 	} {
 		var stat unix.Stat_t
 		if unix.Lstat(path, &stat) == nil {

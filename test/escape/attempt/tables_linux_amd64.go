@@ -20,9 +20,9 @@ var tableAttempts = []attempt{
 		return nil
 	}, refused: []syscall.Errno{unix.ENOSYS}},
 	{name: "an x32 call", try: just(x32 | unix.SYS_GETPID), refused: []syscall.Errno{unix.ENOSYS}},
-	{name: "user namespace by the guest's own instruction", try: borrowed(unix.CLONE_NEWUSER), refused: full},
-	{name: "mount namespace by the guest's own instruction", try: borrowed(unix.CLONE_NEWNS)},
-	{name: "network namespace by the guest's own instruction", try: borrowed(unix.CLONE_NEWNET)},
+	{name: "user namespace by the guest's own instruction", try: borrowed(unix.CLONE_NEWUSER), refused: append(full, unix.ENOSYS)},
+	{name: "mount namespace by the guest's own instruction", try: borrowed(unix.CLONE_NEWNS), refused: []syscall.Errno{unix.ENOSYS}},
+	{name: "network namespace by the guest's own instruction", try: borrowed(unix.CLONE_NEWNET), refused: []syscall.Errno{unix.ENOSYS}},
 }
 
 // borrowed makes namespaces by clone3 from the address at which the guest's filter
