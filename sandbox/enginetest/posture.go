@@ -282,7 +282,10 @@ func hostIsListed(t *testing.T, s *suite) {
 
 func trialsLeaveNothing(t *testing.T, s *suite) {
 	b := s.box(t)
-	const look = "ls -A /tmp /dev /dev/shm; hostname; cat /proc/self/mountinfo | wc -l; ls /proc | grep -c '^[0-9]'"
+	look := "hostname; ls -A /tmp | grep hermes-probe; wc -l </proc/self/mountinfo"
+	if s.engine.Capabilities().Isolated { // otherwise others change it meanwhile
+		look += "; ls -A /tmp /dev /dev/shm; ls /proc | grep -c '^[0-9]'"
+	}
 	before := b.output(look)
 	b.facts()
 	if after := b.output(look); after != before {
