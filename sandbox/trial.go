@@ -30,14 +30,19 @@ func (m *Manager) postureBy(ctx context.Context, id Identity, conn *connection) 
 	if err != nil {
 		return p, err
 	}
+	stop := context.AfterFunc(ctx, func() { conn.close() }) // who gives up does not wait
+	defer stop()
 	var found wire.Probe
 	frame, err := conn.askWithin(probeBound, wire.TypeProbe, struct{}{})
 	if err == nil {
 		err = frame.Decode(&found)
 	}
-	if err != nil {
+	switch {
+	case ctx.Err() != nil:
+		return p, ctx.Err()
+	case err != nil:
 		p.leaveUntried(err)
-	} else {
+	default:
 		p.holdAgainst(found, lookAround())
 	}
 	return p, nil
