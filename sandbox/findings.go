@@ -91,8 +91,8 @@ func sharedNamespaces(claimed string, inside map[string]string, out outside) []s
 func visible(mounts []wire.ProbedMount, out outside) []HostPath {
 	var paths []HostPath
 	for _, m := range mounts {
-		// A device within /proc is there to hide something.
-		if out.systems[m.System] && !(m.Device && strings.HasPrefix(m.Target, "/proc/")) {
+		hides := m.Device && strings.HasPrefix(m.Target, "/proc/")
+		if out.systems[m.System] && !hides {
 			paths = append(paths, HostPath{Path: m.Target, Writable: !m.ReadOnly, Device: m.Device})
 		}
 	}

@@ -132,17 +132,17 @@ func (s sheet) write(a *app) error {
 		line(fact.Name, describeFact(fact))
 	}
 	if len(s.Posture.Facts) == 0 {
-		line("nothing runs", text(""))
+		line("nothing runs")
 		return writeTable(a.stdout, p, rows)
 	}
 
 	title("weaker than the default")
 	deviations := s.Posture.Deviations()
 	for _, fact := range deviations {
-		line(fact.Name, cell{fact.Deviation, yellow})
+		line(fact.Name, cell{printable(fact.Deviation), yellow})
 	}
 	if len(deviations) == 0 {
-		line("nothing", text(""))
+		line("nothing")
 	}
 	return writeTable(a.stdout, p, rows)
 }
@@ -191,13 +191,14 @@ func describeSession(s sandbox.SessionState) string {
 // describeFact tells what was found. What is not in force stands back, unless it
 // should be.
 func describeFact(f sandbox.Fact) cell {
+	value := printable(f.Value) // a process inside had its part in it
 	switch {
 	case f.Deviation != "":
-		return cell{f.Value, yellow}
+		return cell{value, yellow}
 	case !f.Enforced:
-		return cell{f.Value, faint}
+		return cell{value, faint}
 	}
-	return cell{f.Value, ""}
+	return cell{value, ""}
 }
 
 func shellName(path string) string {

@@ -71,8 +71,11 @@ func (s *Server) probe() (*wire.Probe, error) {
 	}
 	c.pid = pid
 	defer tree.close()
-	defer endTree(tree, 0)
-	return readReport(r, exited)
+	found, err := readReport(r, exited)
+	if err != nil {
+		endTree(tree, 0)
+	}
+	return found, err
 }
 
 func readReport(r *os.File, exited <-chan syscall.WaitStatus) (*wire.Probe, error) {
