@@ -89,15 +89,15 @@ func readReport(r *os.File, exited <-chan syscall.WaitStatus) (*wire.Probe, erro
 	if err != nil {
 		return nil, err
 	}
-	found := new(wire.Probe)
-	if err := json.Unmarshal(report, found); err == nil {
-		return found, nil
-	}
 	select {
 	case status := <-exited:
-		return nil, fmt.Errorf("the probe ended with status %d and no report", status.ExitStatus())
+		found := new(wire.Probe)
+		if json.Unmarshal(report, found) != nil {
+			return nil, fmt.Errorf("the probe ended with status %d and no report", status.ExitStatus())
+		}
+		return found, nil
 	case <-time.After(probeBound):
-		return nil, errors.New("the probe made no report")
+		return nil, errors.New("the probe does not end")
 	}
 }
 
