@@ -84,6 +84,8 @@ var deviceAttempts = []attempt{
 	{name: "/proc/kcore", try: func(world) error { return firstByte("/proc/kcore") }, refused: gone},
 	{name: "/proc/keys", try: func(world) error { return firstByte("/proc/keys") }, refused: gone},
 	{name: "/proc/interrupts", try: func(world) error { return firstByte("/proc/interrupts") }, refused: gone},
+	{name: "/proc/vmallocinfo", try: func(world) error { return firstByte("/proc/vmallocinfo") }, refused: gone},
+	{name: "/proc/kpagecount", try: func(world) error { return openFile("/proc/kpagecount", unix.O_RDONLY) }, refused: gone},
 	{name: "addresses in /proc/kallsyms", try: kernelAddresses, refused: gone},
 	{name: "ports (iopl)", try: inputOutput, refused: []syscall.Errno{unix.ENOSYS}},
 }
