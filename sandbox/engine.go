@@ -49,6 +49,8 @@ type Capabilities struct {
 	// GuestBuild names the guest that new sandboxes get. A sandbox with another
 	// one is made anew when it is idle.
 	GuestBuild string
+	// Mounts says that a Spec may have some.
+	Mounts bool
 	// Images says that a Spec may name one.
 	Images bool
 	// Networks are the ones a Spec may name; the first is the default.

@@ -65,6 +65,9 @@ func NewManager(e Engine, o Options) *Manager {
 	return m
 }
 
+// Capabilities is what the manager's engine can do.
+func (m *Manager) Capabilities() Capabilities { return m.engine.Capabilities() }
+
 // Window is how long a sandbox must be unused before it is reaped.
 func (m *Manager) Window() time.Duration { return 2 * max(minLifetime, m.options.Lifetime) }
 
@@ -245,7 +248,7 @@ func (m *Manager) replace(ctx context.Context, info Info, spec Spec, difference 
 		return drift
 	}
 	for patience := time.Now().Add(leaving); ; {
-		retired, st, err := m.retire(ctx, info.Identity, 0)
+		retired, st, err := m.retire(ctx, info.Identity, wire.Retire{})
 		if errors.Is(err, errUnsupported) {
 			return drift // it cannot say whether anybody needs it
 		}
@@ -274,8 +277,8 @@ func (m *Manager) replace(ctx context.Context, info Info, spec Spec, difference 
 // leaving is how long the guest may take to notice that a caller has gone.
 const leaving = 300 * time.Millisecond
 
-// retire asks a guest to end if it has been unused for idle.
-func (m *Manager) retire(ctx context.Context, id Identity, idle time.Duration) (bool, wire.Status, error) {
+// retire asks a guest to end, and says whether it does.
+func (m *Manager) retire(ctx context.Context, id Identity, req wire.Retire) (bool, wire.Status, error) {
 	var failed error
 	// A guest that ends may do so before its answer is read: then it is gone
 	// when it is asked again.
@@ -288,7 +291,7 @@ func (m *Manager) retire(ctx context.Context, id Identity, idle time.Duration) (
 			failed = err
 			continue
 		}
-		retired, st, err := conn.retire(wire.Retire{Idle: idle})
+		retired, st, err := conn.retire(req)
 		conn.close()
 		if err == nil {
 			return retired, st, nil
@@ -427,7 +430,7 @@ func (m *Manager) reap(ctx context.Context, info Info) (bool, error) {
 	if err != nil {
 		return false, err
 	}
-	retired, _, err := m.retire(ctx, info.Identity, m.Window())
+	retired, _, err := m.retire(ctx, info.Identity, wire.Retire{Idle: m.Window()})
 	if retired && err == nil {
 		err = m.engine.Remove(ctx, info.Identity, false)
 	}

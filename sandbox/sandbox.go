@@ -31,6 +31,10 @@ type Sandbox struct {
 // Identity says whose sandbox this is.
 func (s *Sandbox) Identity() Identity { return s.identity }
 
+// Spec is what the sandbox was made as. The values of variables are only there
+// if we made it.
+func (s *Sandbox) Spec() Spec { return s.spec }
+
 // Exec runs a command and waits for its end. When ctx is cancelled the command
 // and its whole tree are ended, and the result says Interrupted.
 //

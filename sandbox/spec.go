@@ -1,6 +1,7 @@
 package sandbox
 
 import (
+	"cmp"
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
@@ -17,9 +18,10 @@ import (
 // Spec says what a sandbox is like. The zero Spec is a hardened, persistent
 // sandbox without network.
 type Spec struct {
-	// Image is the root's origin; empty means the host's own programs, read-only.
+	// Image is the root's origin: a name in a registry, "oci:DIRECTORY" or
+	// "archive:FILE"; empty means the host's own programs, read-only.
 	Image string `json:"image,omitempty"`
-	// Cwd is where commands start; empty means /workspace.
+	// Cwd is where commands start; empty means where the image says, else /workspace.
 	Cwd string `json:"cwd,omitempty"`
 	// Env is added to the sandbox's environment.
 	Env    map[string]string `json:"env,omitempty"`
@@ -27,8 +29,8 @@ type Spec struct {
 	Limits Limits            `json:"limits"`
 	// Network is what the sandbox can reach; empty means the engine's default.
 	Network Network `json:"network,omitempty"`
-	// User is who commands run as inside, "uid" or "uid:gid"; empty means root
-	// of the sandbox.
+	// User is who commands run as inside, "uid" or "uid:gid"; empty means whom the
+	// image names, else root of the sandbox.
 	User string `json:"user,omitempty"`
 	// Ephemeral sandboxes keep nothing and end with their last user.
 	Ephemeral bool `json:"ephemeral,omitempty"`
@@ -41,7 +43,19 @@ type Mount struct {
 	Source   string `json:"source"`
 	Target   string `json:"target"`
 	ReadOnly bool   `json:"read_only,omitempty"`
+	// Origin is who asked for it. It makes no difference to the sandbox.
+	Origin Origin `json:"origin,omitempty"`
 }
+
+// Origin says who asked for a mount, and so who may take it back.
+type Origin string
+
+// The origins.
+const (
+	ByCaller  Origin = ""        // whoever made the sandbox
+	ByConfig  Origin = "config"  // the configuration: volumes, the caller's directory
+	ByProfile Origin = "profile" // what every sandbox of the home has: credentials, skills, caches
+)
 
 // Limits bound what all commands of a sandbox use together. Zero means the
 // default, a negative value means no limit.
@@ -76,7 +90,7 @@ const (
 // Normal fills in what empty fields mean. The normal form of a normal form is
 // itself.
 func (s Spec) Normal() Spec {
-	if s.Cwd == "" {
+	if s.Cwd == "" && s.Image == "" {
 		s.Cwd = Workspace
 	}
 	if s.Cwd == "~" || strings.HasPrefix(s.Cwd, "~/") {
@@ -104,8 +118,8 @@ func (s Spec) Normal() Spec {
 
 // Validate says what is wrong with a spec, in one line.
 func (s Spec) Validate() error {
-	if s.Image != "" {
-		return fmt.Errorf("cannot use image %q: images are not supported yet", s.Image)
+	if !isText(s.Image) {
+		return fmt.Errorf("the image name %q is not text", s.Image)
 	}
 	if s.Network != "" && s.Network != NetworkNone && s.Network != NetworkHost {
 		return fmt.Errorf("unknown network %q: use %q or %q", s.Network, NetworkNone, NetworkHost)
@@ -192,6 +206,9 @@ func (s Spec) UserIDs() (uid, gid int, err error) {
 // spec demands of the posture is not part of it: that is asked, not built.
 func (s Spec) Hash() string {
 	s = s.Normal()
+	for i := range s.Mounts {
+		s.Mounts[i].Origin = ""
+	}
 	data, err := json.Marshal(s)
 	if err != nil {
 		panic("sandbox: a spec always has a JSON form: " + err.Error())
@@ -223,17 +240,47 @@ func (s Spec) Difference(other Spec) []string {
 		}
 	}
 	add("image", a.Image, b.Image)
-	add("cwd", a.Cwd, b.Cwd)
+	if a.Image == b.Image || a.Cwd != "" && b.Cwd != "" { // otherwise it is the image's to say
+		add("cwd", a.Cwd, b.Cwd)
+	}
 	add("memory", a.Limits.Memory, b.Limits.Memory)
 	add("cpus", a.Limits.CPUs, b.Limits.CPUs)
 	add("pids", a.Limits.Pids, b.Limits.Pids)
 	add("network", a.Network, b.Network)
 	add("user", a.User, b.User)
 	add("ephemeral", a.Ephemeral, b.Ephemeral)
-	add("mounts", fmt.Sprint(a.Mounts), fmt.Sprint(b.Mounts))
+	if changed := mountChanges(a.Mounts, b.Mounts); len(changed) > 0 {
+		diff = append(diff, "mounts: "+strings.Join(changed, ", "))
+	}
 	add("variables", fmt.Sprint(slices.Sorted(maps.Keys(a.Env))), fmt.Sprint(slices.Sorted(maps.Keys(b.Env))))
 	if len(diff) == 0 {
 		diff = append(diff, "the value of a variable")
 	}
 	return diff
+}
+
+// mountChanges says where something else is mounted.
+func mountChanges(a, b []Mount) []string {
+	x, y := atTargets(a), atTargets(b)
+	both := maps.Clone(x)
+	maps.Copy(both, y)
+	var changed []string
+	for _, target := range slices.Sorted(maps.Keys(both)) {
+		if x[target] != y[target] {
+			changed = append(changed, fmt.Sprintf("%s from %s → %s", target, cmp.Or(x[target], "none"), cmp.Or(y[target], "none")))
+		}
+	}
+	return changed
+}
+
+// atTargets says what is mounted at each target.
+func atTargets(mounts []Mount) map[string]string {
+	found := make(map[string]string, len(mounts))
+	for _, m := range mounts {
+		found[m.Target] = m.Source
+		if m.ReadOnly {
+			found[m.Target] += " read-only"
+		}
+	}
+	return found
 }

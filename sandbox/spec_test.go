@@ -70,6 +70,7 @@ func TestWhatMeansTheSameHasOneHash(t *testing.T) {
 		"no limit":         {{Limits: sandbox.Limits{Memory: -1}}, {Limits: sandbox.Limits{Memory: -7}}},
 		"no variables":     {{}, {Env: map[string]string{}}},
 		"order of mounts":  {{Mounts: mounts}, {Mounts: reversed}},
+		"who wants mounts": {{Mounts: mounts[:1]}, {Mounts: []sandbox.Mount{{Source: "/a", Target: "/b", Origin: sandbox.ByProfile}}}},
 		"what is demanded": {{}, {Require: []string{sandbox.FactSeccomp}}},
 		"negative CPUs":    {{}, {Limits: sandbox.Limits{CPUs: -1}}},
 	} {
@@ -103,22 +104,22 @@ func TestSpecsThatCannotBeAreRefused(t *testing.T) {
 		return sandbox.Spec{Mounts: []sandbox.Mount{{Source: source, Target: target}}}
 	}
 	for want, spec := range map[string]sandbox.Spec{
-		"images are not supported": {Image: "debian"},
-		"unknown network":          {Network: "bridge"},
-		"not absolute":             {Cwd: "x"},
-		"is not a user":            {User: "me"},
-		"not a user: give":         {User: "1000:"},
-		"is not a user: ":          {User: "-1"},
-		"environment variable":     {Env: map[string]string{"": "x"}},
-		"is not text":              {Env: map[string]string{"A": "a\x00b"}},
-		"mount source":             mount("a", "/b"),
-		"mount target":             mount("/a", "b"),
-		"cannot mount at /":        mount("/a", "/"),
-		"cannot mount at /proc":    mount("/a", "/proc/self"),
-		"cannot mount at /x/../":   mount("/a", "/x/../dev"),
-		"cannot mount at //sys":    mount("/a", "//sys"),
-		"cannot require":           {Require: []string{"everything"}},
-		"two mounts":               {Mounts: []sandbox.Mount{{Source: "/a", Target: "/b"}, {Source: "/a", Target: "/x/../b"}}},
+		"the image name":         {Image: "a\x00"},
+		"unknown network":        {Network: "bridge"},
+		"not absolute":           {Cwd: "x"},
+		"is not a user":          {User: "me"},
+		"not a user: give":       {User: "1000:"},
+		"is not a user: ":        {User: "-1"},
+		"environment variable":   {Env: map[string]string{"": "x"}},
+		"is not text":            {Env: map[string]string{"A": "a\x00b"}},
+		"mount source":           mount("a", "/b"),
+		"mount target":           mount("/a", "b"),
+		"cannot mount at /":      mount("/a", "/"),
+		"cannot mount at /proc":  mount("/a", "/proc/self"),
+		"cannot mount at /x/../": mount("/a", "/x/../dev"),
+		"cannot mount at //sys":  mount("/a", "//sys"),
+		"cannot require":         {Require: []string{"everything"}},
+		"two mounts":             {Mounts: []sandbox.Mount{{Source: "/a", Target: "/b"}, {Source: "/a", Target: "/x/../b"}}},
 	} {
 		if err := spec.Validate(); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("the error is %v, not about %q", err, want)

@@ -18,6 +18,10 @@ func main() {
 		run = func() error { return jail.RemoveTree(os.Args[2]) }
 	case len(os.Args) >= 2 && os.Args[1] == probe.Mode:
 		run = func() error { return probe.Run(os.Args[2:]) }
+	case len(os.Args) == 4 && os.Args[1] == "unpack":
+		run = func() error { return jail.Unpack(os.Args[2], os.Args[3]) }
+	case len(os.Args) > 2 && os.Args[1] == "changes":
+		run = func() error { return jail.PrintChanges(os.Args[2], os.Args[3:]) }
 	}
 	if err := run(); err != nil {
 		os.Stderr.WriteString("hermes-guest: " + err.Error() + "\n")

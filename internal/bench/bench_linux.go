@@ -59,6 +59,7 @@ func Run(ctx context.Context, o Options) (Report, error) {
 		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), 30*time.Second)
 		defer cancel()
 		r.manager.Prune(ctx, home, true)
+		native.RemoveImages(ctx, home)
 	}()
 	settled := r.beginMemory()
 	for _, part := range []struct {
@@ -68,6 +69,7 @@ func Run(ctx context.Context, o Options) (Report, error) {
 		{"a command in a running sandbox", r.commands},
 		{"a command from a new process", r.attach},
 		{"cold starts", r.cold},
+		{"images and forks", r.images},
 		{"throughput", r.throughput},
 		{"many at once", r.many},
 		{"memory", settled},

@@ -67,6 +67,7 @@ func newRoot(a *app) *cobra.Command {
 			"hermes sandbox exec --task build -- ls -la   # a sandbox that stays\n"+
 			"hermes sandbox shell --task build            # a terminal in it")
 	root.AddCommand(newRun(a), newSandbox(a), newDoctor(a), newVersion(a), newBench(a), newCompletion(a))
+	addImages(a, root)
 	root.SilenceErrors, root.SilenceUsage = true, true
 	root.CompletionOptions.DisableDefaultCmd = true
 	root.SetHelpCommand(newHelp())
@@ -86,7 +87,7 @@ func newSandbox(a *app) *cobra.Command {
 		"hermes sandbox exec --task build -c 'make && ./run'\n"+
 			"hermes sandbox inspect build\n"+
 			"hermes sandbox rm build")
-	group.AddCommand(newExec(a), newShell(a), newLs(a), newInspect(a), newRm(a), newPrune(a))
+	group.AddCommand(newExec(a), newShell(a), newLs(a), newInspect(a), newRm(a), newPrune(a), newFork(a), newDiff(a), newDiscard(a))
 	return group
 }
 

@@ -26,6 +26,7 @@ func newExec(a *app) *cobra.Command {
 		Long: "Runs a command in the sandbox of a task. A sandbox that does not exist is made; one that exists is taken as it is.\n" +
 			"With flags about the sandbox itself (--here, --mount, --user, --memory, --cpus, --pids, --network, --require,\n" +
 			"--ephemeral) one that differs is made anew when nobody uses it, and otherwise refused with the difference.\n" +
+			"It also sees what the configuration mounts: volumes, and read-only the credentials, skills and caches of the home.\n" +
 			"Standard output and standard error stay apart, and the exit status is the command's.",
 		Example: "hermes sandbox exec --task build -- make -j2\n" +
 			"hermes sandbox exec --session s1 -c 'cd /tmp; export COLOUR=green'   # kept for the next command of s1\n" +
@@ -68,12 +69,15 @@ func (o *execOptions) inside(ctx context.Context, a *app, c config.Config, what 
 			return err
 		}
 	}
-	m, err := o.manager(c)
+	m, err := o.manager(a, c)
 	if err != nil {
 		return err
 	}
 	defer a.close(m)
-	box, err := o.obtain(ctx, m, c, spec)
+	if spec != nil && !o.spec.said("ephemeral") {
+		spec.Ephemeral = spec.Ephemeral || !keepsFiles(m, c)
+	}
+	box, err := o.obtain(ctx, a, m, c, spec)
 	if err != nil {
 		return cannot(what, err)
 	}

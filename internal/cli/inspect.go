@@ -168,6 +168,9 @@ func describeSpec(s sandbox.Spec) [][2]string {
 		if m.ReadOnly {
 			access = "read-only"
 		}
+		if m.Origin != sandbox.ByCaller {
+			access += ", by the " + string(m.Origin)
+		}
 		rows = append(rows, [2]string{"mount " + printable(m.Target), printable(m.Source) + ", " + access})
 	}
 	if len(s.Env) > 0 {

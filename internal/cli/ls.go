@@ -66,7 +66,7 @@ func runLs(ctx context.Context, a *app, o *lsOptions) error {
 	for _, row := range rows {
 		use, commands := row.use()
 		table = append(table, []cell{{printable(row.Identity.Task), ""}, {printable(row.Identity.Profile), ""}, {row.Engine, ""},
-			row.state(), use, {commands, ""}, {row.Created.Local().Format(time.DateTime), ""}})
+			row.state(), use, {commands, ""}, {row.created(), ""}})
 	}
 	return cannot("write the list", writeTable(a.stdout, a.paint(), table))
 }
@@ -108,6 +108,14 @@ func ask(ctx context.Context, m *sandbox.Manager, info sandbox.Info) sandboxRow 
 	}
 	row.Status = &status
 	return row
+}
+
+// created is empty for a fork that has not run yet.
+func (r sandboxRow) created() string {
+	if r.Created.IsZero() {
+		return "-"
+	}
+	return r.Created.Local().Format(time.DateTime)
 }
 
 func (r sandboxRow) state() cell {

@@ -9,6 +9,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"hermes.example/hermes/internal/mounts"
 	"hermes.example/hermes/sandbox"
 )
 
@@ -49,6 +50,9 @@ func runPrune(ctx context.Context, a *app, o *pruneOptions) error {
 		}
 	}
 	report, err := m.Prune(ctx, c.Home, o.all)
+	if o.all {
+		err = errors.Join(err, mounts.Forget(c))
+	}
 	if writeErr := o.tell(a, report); err == nil {
 		err = writeErr
 	}

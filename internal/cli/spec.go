@@ -7,6 +7,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"hermes.example/hermes/internal/config"
+	"hermes.example/hermes/internal/image"
 	"hermes.example/hermes/sandbox"
 )
 
@@ -14,20 +15,22 @@ import (
 type specOptions struct {
 	here, ephemeral    bool
 	mounts, require    []string
+	image              string
 	user, network      string
 	memory, cpus, pids string
 	cmd                *cobra.Command
 }
 
 // specFlags are those that make a difference to the sandbox itself.
-var specFlags = []string{"here", "mount", "user", "memory", "cpus", "pids", "network", "require", "ephemeral"}
+var specFlags = []string{"image", "here", "mount", "user", "memory", "cpus", "pids", "network", "require", "ephemeral"}
 
 func (s *specOptions) addFlags(cmd *cobra.Command) {
 	s.cmd = cmd
 	f := cmd.Flags()
+	f.StringVar(&s.image, "image", "", "`NAME` of the image whose files the sandbox has, or oci:DIRECTORY or archive:FILE\n(default the host's programs, read-only)")
 	f.BoolVar(&s.here, "here", false, "mount the current directory, writable, as "+sandbox.Workspace)
 	f.StringArrayVar(&s.mounts, "mount", nil, "make `SOURCE:TARGET[:ro]` of the host visible; may be repeated")
-	f.StringVar(&s.user, "user", "", "who commands run as inside, `UID[:GID]` (default 0:0)")
+	f.StringVar(&s.user, "user", "", "who commands run as inside, `UID[:GID]` (default the image's user, else 0:0)")
 	f.StringVar(&s.memory, "memory", "", "`SIZE` that all commands share, like 512m, 2g or none (default 5g)")
 	f.StringVar(&s.cpus, "cpus", "", "`NUMBER` of processors, like 1.5 or none (default none)")
 	f.StringVar(&s.pids, "pids", "", "`NUMBER` of processes and threads, or none (default 1024)")
@@ -42,16 +45,23 @@ func (s *specOptions) addEphemeral(cmd *cobra.Command) {
 }
 
 // given says whether the caller said anything about the sandbox itself.
-func (s *specOptions) given() bool {
-	return slices.ContainsFunc(specFlags, func(name string) bool {
-		f := s.cmd.Flags().Lookup(name)
-		return f != nil && f.Changed
-	})
+func (s *specOptions) given() bool { return slices.ContainsFunc(specFlags, s.said) }
+
+func (s *specOptions) said(flag string) bool {
+	f := s.cmd.Flags().Lookup(flag)
+	return f != nil && f.Changed
 }
 
 // spec checks the options, and makes the spec that they mean.
 func (s *specOptions) spec(a *app, c config.Config) (*sandbox.Spec, error) {
 	spec := &sandbox.Spec{User: s.user, Network: sandbox.Network(s.network), Ephemeral: s.ephemeral}
+	if s.image != "" {
+		source, err := image.Parse(s.image)
+		if err != nil {
+			return nil, usagef("%s", err)
+		}
+		spec.Image = source.String()
+	}
 	var err error
 	if spec.Limits, err = s.limits(); err != nil {
 		return nil, err
@@ -62,7 +72,7 @@ func (s *specOptions) spec(a *app, c config.Config) (*sandbox.Spec, error) {
 		}
 		spec.Require = append(spec.Require, name)
 	}
-	if spec.Mounts, err = mounts(c, a.lookup, s.here, s.mounts); err != nil {
+	if spec.Mounts, err = givenMounts(c, a.lookup, s.here, s.mounts); err != nil {
 		return nil, err
 	}
 	if err := spec.Validate(); err != nil {

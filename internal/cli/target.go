@@ -1,12 +1,8 @@
 package cli
 
 import (
-	"context"
 	"crypto/rand"
 	"encoding/hex"
-	"errors"
-	"fmt"
-	"os"
 	"slices"
 	"strings"
 	"time"
@@ -19,9 +15,9 @@ import (
 )
 
 // engines makes the engines of this build by their names.
-var engines = map[string]func(config.Config) (sandbox.Engine, error){
-	"native": func(c config.Config) (sandbox.Engine, error) {
-		return native.New(native.Options{Root: c.SandboxRoot})
+var engines = map[string]func(*app, config.Config) (sandbox.Engine, error){
+	"native": func(a *app, c config.Config) (sandbox.Engine, error) {
+		return native.New(native.Options{Root: c.SandboxRoot, Progress: a.newFetching()})
 	},
 }
 
@@ -65,62 +61,21 @@ func (t *target) open(a *app) (*sandbox.Manager, config.Config, error) {
 	if err != nil {
 		return nil, c, err
 	}
-	m, err := t.manager(c)
+	m, err := t.manager(a, c)
 	return m, c, err
 }
 
-func (t *target) manager(c config.Config) (*sandbox.Manager, error) {
+func (t *target) manager(a *app, c config.Config) (*sandbox.Manager, error) {
 	newEngine, ok := engines[t.engine]
 	if !ok {
 		return nil, usagef("cannot use the engine %q: this hermes has %s", t.engine, strings.Join(engineNames(), ", "))
 	}
-	e, err := newEngine(c)
+	e, err := newEngine(a, c)
 	if err != nil {
 		return nil, cannot("use the engine "+t.engine, err)
 	}
 	// A lifetime of zero means the shortest to the user, the default to the Manager.
 	return sandbox.NewManager(e, sandbox.Options{Lifetime: max(c.Lifetime, time.Second), NoSweep: !c.OrphanReaper}), nil
-}
-
-// obtain returns the target's sandbox. With a spec it is made to fit; without
-// one it is taken as it is, and made when there is none.
-func (t *target) obtain(ctx context.Context, m *sandbox.Manager, c config.Config, spec *sandbox.Spec) (*sandbox.Sandbox, error) {
-	// An identity's home is compared by its real path, which it has once it exists.
-	if err := os.MkdirAll(c.Home, 0o700); err != nil {
-		return nil, fmt.Errorf("cannot make the home: %w", err)
-	}
-	id := t.identity(c)
-	if spec != nil && spec.Ephemeral {
-		if err := checkEphemeral(ctx, m, id); err != nil {
-			return nil, err
-		}
-	}
-	if spec == nil {
-		box, err := m.Attach(ctx, id)
-		if !errors.Is(err, sandbox.ErrNotFound) && !errors.Is(err, sandbox.ErrGone) {
-			return box, err
-		}
-		spec = &sandbox.Spec{}
-		// One that has stopped comes back as it was, unless it had variables,
-		// whose values nobody kept.
-		if info, err := m.Find(ctx, id); err == nil && len(info.Spec.Env) == 0 {
-			spec = &info.Spec
-		}
-	}
-	return m.Ensure(ctx, id, *spec)
-}
-
-// checkEphemeral refuses a task that keeps files: an ephemeral sandbox has none,
-// and takes those of its task along when it ends.
-func checkEphemeral(ctx context.Context, m *sandbox.Manager, id sandbox.Identity) error {
-	if info, err := m.Find(ctx, id); err == nil && info.Spec.Ephemeral {
-		return nil
-	}
-	kept, err := m.Keeps(ctx, id)
-	if err == nil && kept {
-		err = fmt.Errorf("the task %q keeps files, and an ephemeral sandbox would not: choose another task", id.Task)
-	}
-	return err
 }
 
 func randomTask() string {

@@ -1,18 +1,17 @@
 // Package config holds the one typed configuration of Hermes. Every reader of a
 // setting takes it from here, so that a name has one meaning and one default.
 //
-// Settings come from environment variables, by the names that the Hermes agent's
-// users know. A key is added when something reads it, and not before. This
-// package imports nothing of ours and changes nothing outside of itself.
+// Settings come from environment variables and from config.yaml in the home, by
+// the names that the Hermes agent's users know. A key is added when something
+// reads it, and not before. This package imports nothing of ours and changes
+// nothing outside of itself.
 package config
 
 import (
 	"errors"
 	"fmt"
-	"math"
 	"path/filepath"
 	"runtime"
-	"strconv"
 	"strings"
 	"time"
 )
@@ -31,6 +30,11 @@ type Config struct {
 	Lifetime time.Duration
 	// OrphanReaper allows the reaping (TERMINAL_DOCKER_ORPHAN_REAPER).
 	OrphanReaper bool
+	// Persistent lets sandboxes keep the files of their home and workspace
+	// (TERMINAL_CONTAINER_PERSISTENT).
+	Persistent bool
+
+	settings *settings
 }
 
 // The defaults of what is a number or a switch.
@@ -38,27 +42,41 @@ const (
 	DefaultTimeout      = 180 * time.Second
 	DefaultLifetime     = 300 * time.Second
 	DefaultOrphanReaper = true
+	DefaultPersistent   = true
 )
 
 // Lookup finds a variable, as os.LookupEnv does.
 type Lookup func(name string) (value string, found bool)
 
-// Load reads the configuration. The error names the first variable that has a
-// value of the wrong kind.
+// Load reads the configuration. The error names the first setting that has a
+// value of the wrong kind. What only matters to sandboxes with mounts is read by
+// Mounts.
 func Load(lookup Lookup) (Config, error) {
-	c := Config{Timeout: DefaultTimeout, Lifetime: DefaultLifetime, OrphanReaper: DefaultOrphanReaper}
-	for _, read := range []func(Lookup) error{
-		c.readHome, c.readSandboxRoot,
-		seconds("TERMINAL_TIMEOUT", &c.Timeout),
-		seconds("TERMINAL_LIFETIME_SECONDS", &c.Lifetime),
-		boolean("TERMINAL_DOCKER_ORPHAN_REAPER", &c.OrphanReaper),
-	} {
-		if err := read(lookup); err != nil {
-			return Config{}, err
-		}
+	c := Config{Timeout: DefaultTimeout, Lifetime: DefaultLifetime, OrphanReaper: DefaultOrphanReaper, Persistent: DefaultPersistent}
+	if err := c.readHome(lookup); err != nil {
+		return Config{}, err
 	}
+	file, err := readFile(c.File())
+	if err != nil {
+		return Config{}, err
+	}
+	c.settings = &settings{lookup: lookup, file: file}
+	if err := c.readSandboxRoot(lookup); err != nil {
+		return Config{}, err
+	}
+	if err := c.settings.seconds("timeout", &c.Timeout); err != nil {
+		return Config{}, err
+	}
+	if err := c.settings.seconds("lifetime_seconds", &c.Lifetime); err != nil {
+		return Config{}, err
+	}
+	c.settings.boolean("docker_orphan_reaper", &c.OrphanReaper)
+	c.settings.boolean("container_persistent", &c.Persistent)
 	return c, nil
 }
+
+// File is where the home's configuration file is, if there is one.
+func (c Config) File() string { return filepath.Join(c.Home, "config.yaml") }
 
 func (c *Config) readHome(lookup Lookup) (err error) {
 	c.Home = get(lookup, "HERMES_HOME")
@@ -109,34 +127,4 @@ func ExpandHome(lookup Lookup, path string) (string, error) {
 		return "", errors.New(variable + " is not set")
 	}
 	return filepath.Join(home, path[1:]), nil
-}
-
-func seconds(name string, to *time.Duration) func(Lookup) error {
-	return func(lookup Lookup) error {
-		value := get(lookup, name)
-		if value == "" {
-			return nil
-		}
-		n, err := strconv.ParseInt(value, 10, 64)
-		if err != nil || n < 0 || n > math.MaxInt64/int64(time.Second) {
-			return fmt.Errorf("cannot use %s=%q: expected a whole number of seconds", name, value)
-		}
-		*to = time.Duration(n) * time.Second
-		return nil
-	}
-}
-
-// boolean takes true, 1 and yes as true and everything else as false.
-func boolean(name string, to *bool) func(Lookup) error {
-	return func(lookup Lookup) error {
-		if value := get(lookup, name); value != "" {
-			switch strings.ToLower(value) {
-			case "true", "1", "yes":
-				*to = true
-			default:
-				*to = false
-			}
-		}
-		return nil
-	}
 }

@@ -310,7 +310,11 @@ func (s *Server) serveRetire(w *wire.Writer, req wire.Retire) {
 	st := s.status()
 	s.mu.Lock()
 	st.Connections, st.Commands = s.connections, s.running
-	if !req.Now && (st.Busy() || bootTime()-s.lastUse < req.Idle) {
+	users := st
+	if req.Held {
+		users.Connections = 0
+	}
+	if !req.Now && (users.Busy() || bootTime()-s.lastUse < req.Idle) {
 		s.mu.Unlock()
 		w.WriteMessage(wire.TypeBusy, st)
 		return

@@ -23,7 +23,7 @@ func (s *Store) GC(ctx context.Context) (int, error) {
 	doomed, layers, err := s.condemn(ctx)
 	// The long work is done without the lock, on names that nobody uses, except for another GC.
 	for _, dir := range doomed {
-		if rmErr := removeTree(dir); !errors.Is(rmErr, fs.ErrNotExist) {
+		if rmErr := s.RemoveTree(ctx, dir); !errors.Is(rmErr, fs.ErrNotExist) {
 			err = errors.Join(err, rmErr)
 		}
 	}
@@ -36,7 +36,7 @@ func (s *Store) condemn(ctx context.Context) (doomed []string, layers int, err e
 	if err != nil {
 		return nil, 0, err
 	}
-	defer lock.Release(false)
+	defer lock.Release(true)
 	needed, err := s.needed()
 	if err != nil {
 		return nil, 0, err

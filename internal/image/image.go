@@ -1,5 +1,3 @@
-//go:build linux
-
 // Package image keeps the images whose layers the native engine mounts: it fetches them from a registry, an OCI
 // layout or an archive, checks every digest, and unpacks each layer once, for all images that have it.
 //
@@ -20,6 +18,7 @@ import (
 // Image is one name in the store and what it stands for.
 type Image struct {
 	Name         string    `json:"name"`
+	Source       string    `json:"source"` // where it was fetched from
 	Digest       string    `json:"digest"` // of the manifest, or of the config where an archive has no manifest
 	Architecture string    `json:"architecture"`
 	Fetched      time.Time `json:"fetched"`

@@ -43,6 +43,9 @@ func (s *Store) how() string {
 	if o.Owner != nil {
 		how += fmt.Sprintf("-%d-%d", o.Owner.UID, o.Owner.GID)
 	}
+	if s.Owners != "" {
+		how += "-" + s.Owners
+	}
 	return how
 }
 
@@ -85,7 +88,7 @@ func (s *Store) fetch(ctx context.Context, b blob, progress func(done int64)) (l
 		return l, err
 	}
 	// A part that is there was left by somebody who died: the lock is ours.
-	if err := removeTree(dir + part); err != nil {
+	if err := s.RemoveTree(ctx, dir+part); err != nil {
 		return layer{}, err
 	}
 	l, err := s.unpack(ctx, dir+part, b, progress)
@@ -93,7 +96,7 @@ func (s *Store) fetch(ctx context.Context, b blob, progress func(done int64)) (l
 		err = publish(dir+part, dir)
 	}
 	if err != nil {
-		return layer{}, errors.Join(err, removeTree(dir+part))
+		return layer{}, errors.Join(err, s.RemoveTree(context.WithoutCancel(ctx), dir+part))
 	}
 	return l, nil
 }

@@ -41,7 +41,7 @@ func (s *Store) pull(ctx context.Context, name string, from Source, p Progress) 
 		return Image{}, err
 	}
 	defer src.close()
-	img := Image{Name: name, Digest: src.digest, Architecture: src.config.Architecture, Fetched: time.Now().UTC()}
+	img := Image{Name: name, Source: from.String(), Digest: src.digest, Architecture: src.config.Architecture, Fetched: time.Now().UTC()}
 	if img.Config, err = configOf(src.config); err != nil {
 		return Image{}, err
 	}
@@ -69,7 +69,7 @@ func (s *Store) announce(ctx context.Context, scratch string, img Image) error {
 	if err != nil {
 		return err
 	}
-	defer lock.Release(false)
+	defer lock.Release(true)
 	return writeImage(filepath.Join(scratch, "image.json"), img)
 }
 

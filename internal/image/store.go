@@ -41,6 +41,11 @@ type Options struct {
 	Architecture string
 	// Unpack says what becomes of owners and rights. Its Progress is not used.
 	Unpack unpack.Options
+	// Owners names the ids that files have on disk, where they are not the archive's own: layers that were
+	// unpacked with other ids are other layers.
+	Owners string
+	// RemoveTree removes what Unpack has made.
+	RemoveTree func(ctx context.Context, dir string) error
 }
 
 // Open returns the store in dir, which is made if it is missing.
@@ -59,6 +64,9 @@ func Open(dir string, o Options) (*Store, error) {
 	}
 	if o.Unpack.Overlay == "" {
 		o.Unpack.Overlay = unpack.User
+	}
+	if o.RemoveTree == nil {
+		o.RemoveTree = func(_ context.Context, dir string) error { return removeTree(dir) }
 	}
 	for _, sub := range []string{"names", "pulls", "layers"} {
 		// Closed to others: a layer may hold set-id programs and secrets.
@@ -106,7 +114,7 @@ func (s *Store) Tag(ctx context.Context, name string, img Image) error {
 	if err != nil {
 		return err
 	}
-	defer lock.Release(false)
+	defer lock.Release(true)
 	if _, err := s.Dirs(img); err != nil {
 		return err
 	}
@@ -120,7 +128,7 @@ func (s *Store) Remove(ctx context.Context, name string) error {
 	if err != nil {
 		return err
 	}
-	defer lock.Release(false)
+	defer lock.Release(true)
 	err = os.Remove(s.nameFile(name))
 	if errors.Is(err, os.ErrNotExist) {
 		return fmt.Errorf("cannot remove image %q: %w", name, ErrAbsent)

@@ -121,6 +121,8 @@ func (s Status) Busy() bool { return s.Connections > 0 || s.Commands > 0 || s.Pr
 type Retire struct {
 	Idle time.Duration `json:"idle"`
 	Now  bool          `json:"now,omitempty"`
+	// Held says that callers who run nothing do not count as users.
+	Held bool `json:"held,omitempty"`
 }
 
 // Session is what is known of a session's state.

@@ -59,8 +59,9 @@ func ephemeralOfKilled(t *testing.T, s *suite) {
 }
 
 func ephemeralInMemory(t *testing.T, s *suite) {
-	b := s.box(t, ephemeral)
-	b.says("pwd; stat -f -c %T / /root /workspace /tmp | sort -u; echo x >~/a; echo y >b; cat ~/a b", "/workspace\ntmpfs\nx\ny")
+	b := s.box(t, ephemeral, func(spec *sandbox.Spec) { spec.Limits.Memory = -1 })
+	b.says("pwd; stat -f -c %T /root /home /workspace /tmp | sort -u; echo x >~/a; echo y >b; echo z >/home/c; cat ~/a b /home/c", "/workspace\ntmpfs\nx\ny\nz")
+	b.says("for d in /workspace /home /root; do echo $(( $(stat -f -c '%b * %S >> 20' $d) )); done", "10240\n1024\n1024")
 }
 
 func ephemeralIsNotRecreated(t *testing.T, s *suite) {

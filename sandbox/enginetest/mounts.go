@@ -18,6 +18,9 @@ var mountTests = []test{
 	{"mounts/D16 one below the workspace does not", mountBelowWorkspace},
 	{"mounts/D16 one beside the workspace does not", mountBesideWorkspace},
 	{"mounts/a link in a writable mount is not followed", mountOverLink},
+	{"mounts/a place that somebody took is one clear error", mountPlaceTaken},
+	{"mounts/one in the home leaves the rest of it to the sandbox", mountInHome},
+	{"mounts/D25 what is added to a directory appears at once", mountGrows},
 	{"mounts/a source that does not exist is an error", mountMissing},
 	{"mounts/files of the sandbox are its user's outside", mountOwner},
 }
@@ -178,6 +181,76 @@ func mountOverLink(t *testing.T, s *suite) {
 	held, err := s.manager.Ensure(bounded(t), b.Identity(), s.spec(mounts(sandbox.Mount{Source: evil, Target: "/workspace/link/alternatives"})))
 	if err == nil {
 		hold(t, held).line("cat /etc/alternatives/file").ended(1, sandbox.Exited)
+	}
+}
+
+// Places in the home are made on disk, where commands can put something else. A
+// sandbox that lacks a mount, or has it elsewhere, must not start.
+func mountPlaceTaken(t *testing.T, s *suite) {
+	s.need(t, HostMounts)
+	dir := folder(t, map[string]string{"file": "mine"})
+	target := sandbox.Home + "/.hermes/skills"
+	for line, said := range map[string]string{
+		"ln -s /etc ~/.hermes":                       sandbox.Home + "/.hermes is a link",
+		"echo x >~/.hermes":                          sandbox.Home + "/.hermes is a file",
+		"mkfifo ~/.hermes":                           sandbox.Home + "/.hermes is a special file",
+		"mkdir ~/.hermes; ln -s .. ~/.hermes/skills": target + " is a link",
+		"mkdir ~/.hermes; echo x >~/.hermes/skills":  target + " is a file",
+	} {
+		b := s.box(t)
+		b.output(line)
+		s.removed(b)
+		_, err := s.manager.Ensure(bounded(t), b.Identity(), s.spec(mounts(sandbox.Mount{Source: dir, Target: target, ReadOnly: true})))
+		if err == nil || !strings.Contains(err.Error(), said) || !strings.Contains(err.Error(), "remove it") || strings.Contains(err.Error(), "\n") {
+			t.Errorf("%q: the error is %v", line, err)
+		}
+		if !s.gone(t, b.Identity()) {
+			t.Errorf("%q: it runs all the same", line)
+		}
+	}
+	b := s.box(t)
+	b.output("mkdir -p ~/.hermes/token")
+	s.removed(b)
+	token := sandbox.Mount{Source: filepath.Join(dir, "file"), Target: sandbox.Home + "/.hermes/token"}
+	if _, err := s.manager.Ensure(bounded(t), b.Identity(), s.spec(mounts(token))); err == nil || !strings.Contains(err.Error(), token.Target+" is a directory") {
+		t.Errorf("the error is %v", err)
+	}
+}
+
+func mountInHome(t *testing.T, s *suite) {
+	s.need(t, HostMounts)
+	dir := folder(t, map[string]string{"skill": "skilled", "token": "secret"})
+	inHome := mounts(sandbox.Mount{Source: dir, Target: sandbox.Home + "/.hermes/skills", ReadOnly: true},
+		sandbox.Mount{Source: filepath.Join(dir, "token"), Target: sandbox.Home + "/.hermes/token", ReadOnly: true})
+	for _, kind := range []func(*sandbox.Spec){func(*sandbox.Spec) {}, ephemeral} {
+		b := s.box(t, kind, inHome)
+		b.says("cd ~/.hermes; cat skills/skill token; echo x >note; cat note", "skilledsecretx")
+		for _, line := range []string{"echo x >~/.hermes/token", "rm ~/.hermes/token", "mv ~/.hermes/token ~/.hermes/other", "rm ~/.hermes/skills/skill", "rmdir ~/.hermes/skills"} {
+			if o := b.line(line); o.Code == 0 {
+				t.Errorf("%q succeeds", line)
+			}
+		}
+	}
+	b := s.box(t, inHome)
+	b.output("echo kept >~/.hermes/note")
+	s.removed(b)
+	s.ensure(t, s.manager, b.Identity(), s.spec()).says("cat ~/.hermes/note; ls -A ~/.hermes/skills; cat ~/.hermes/token", "kept")
+}
+
+func mountGrows(t *testing.T, s *suite) {
+	s.need(t, HostMounts)
+	dir := folder(t, map[string]string{"old": "old"})
+	b := s.box(t, mounts(sandbox.Mount{Source: dir, Target: sandbox.Home + "/.hermes/skills", ReadOnly: true}))
+	b.says("cat ~/.hermes/skills/old", "old")
+	for _, name := range []string{"new", "old"} { // one more, and one replaced
+		other := filepath.Join(dir, "other")
+		if err := os.WriteFile(other, []byte("fresh"), 0o644); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.Rename(other, filepath.Join(dir, name)); err != nil {
+			t.Fatal(err)
+		}
+		b.says("cat ~/.hermes/skills/"+name, "fresh")
 	}
 }
 

@@ -115,9 +115,11 @@ func enter(c Config, files map[string]*os.File) (*guest.Server, Report, error) {
 	if err := forbidUserNamespaces(); err != nil {
 		return nil, report, err
 	}
-	if err := buildRoot(c, files); err != nil {
+	copied, err := buildRoot(c, files)
+	if err != nil {
 		return nil, report, err
 	}
+	report.CopyReason = copied
 	lap("mounts")
 	if err := allThreads(unix.SYS_PRCTL, unix.PR_SET_NO_NEW_PRIVS, 1); err != nil {
 		return nil, report, fmt.Errorf("cannot set no-new-privileges: %w", err)
@@ -217,8 +219,10 @@ func limits(c Config) []spawn.Rlimit {
 }
 
 func writablePaths(c Config) []string {
-	// Not /proc: what can be written there by root of the sandbox belongs to
-	// other processes, the guest among them.
+	if c.Image != nil {
+		return []string{"/"}
+	}
+	// Not /proc, which is not writable to begin with.
 	paths := []string{"/dev"}
 	for _, s := range c.Scratch {
 		paths = append(paths, s.Path)

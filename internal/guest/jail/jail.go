@@ -27,6 +27,8 @@ type Config struct {
 	Files   []File
 	Scratch []Scratch
 	Binds   []Bind
+	// Image is what the root is made of, or nil for one that is empty at first.
+	Image *Image
 	// UID and GID are who commands run as, inside.
 	UID, GID int
 	// SetGroups says that the id map allows supplementary groups to be set.
@@ -40,6 +42,26 @@ type Config struct {
 	Ephemeral bool
 	Build     string
 }
+
+// Image is a root made of layers.
+type Image struct {
+	// Layers is the directory of all layers, Order the names of those of the image
+	// in it, the topmost first.
+	Layers Bind
+	Order  []string
+	// Changes is the directory for what the sandbox writes.
+	Changes Bind
+	// Frozen are sets of files that were written on the image before, the newest
+	// first. Each has a RootPart, and one of each of the Parts.
+	Frozen []Bind
+	Parts  []Part
+}
+
+// RootPart is the name of the root's own files in a set of frozen ones.
+const RootPart = "root"
+
+// Part is a directory of a sandbox that has frozen files of its own.
+type Part struct{ Name, Target string }
 
 // Link is a symbolic link in the new root.
 type Link struct{ Path, Target string }
@@ -98,6 +120,8 @@ type Report struct {
 	UIDMap, GIDMap  string
 	// Steps say where the time of the setup went.
 	Steps []Step
+	// CopyReason says why an image was copied instead of overlaid.
+	CopyReason string `json:",omitempty"`
 	// CommandCgroups says that each command has a cgroup of its own.
 	CommandCgroups bool
 }

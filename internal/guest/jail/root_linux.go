@@ -3,7 +3,7 @@ package jail
 import (
 	"fmt"
 	"os"
-	"path"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -14,54 +14,94 @@ import (
 // because no device can be made in a user namespace.
 var devices = []string{"null", "zero", "full", "random", "urandom", "tty"}
 
-// Parts of /proc that tell of, or change, the machine rather than the sandbox.
-var (
-	hiddenProc   = []string{"acpi", "kcore", "keys", "latency_stats", "sched_debug", "scsi", "timer_list", "asound", "interrupts"}
-	readOnlyProc = []string{"bus", "fs", "irq", "sys", "sysrq-trigger"}
-)
+// Parts of /proc that tell of the machine rather than the sandbox.
+var hiddenProc = []string{"acpi", "kcore", "keys", "latency_stats", "sched_debug", "scsi", "timer_list", "asound", "interrupts"}
 
 // buildRoot mounts the sandbox's file tree and makes it this process's root.
-// Sources are opened first, while the old root is still whole; from then on all
-// work is done relative to the new root, in which only we have made the paths.
-func buildRoot(c Config, files map[string]*os.File) error {
+// Sources are opened first, while the old root is still whole. It returns why an image
+// had to be copied.
+func buildRoot(c Config, files map[string]*os.File) (copied string, err error) {
 	if err := unix.Mount("", "/", "", unix.MS_REC|unix.MS_PRIVATE, ""); err != nil {
-		return fmt.Errorf("cannot detach from the host's mounts: %w", err)
+		return "", fmt.Errorf("cannot detach from the host's mounts: %w", err)
 	}
 	binds := append([]Bind(nil), c.Binds...)
 	for _, d := range devices {
 		binds = append(binds, Bind{Source: "/dev/" + d, Target: "/dev/" + d, Writable: true, Device: true})
 	}
-	trees := make([]int, len(binds))
-	for i, b := range binds {
+	sources := append(imageSources(c.Image), binds...)
+	trees := make([]int, len(sources))
+	for i, b := range sources {
 		tree, err := openTree(b, files)
 		if err != nil {
-			return err
+			return "", err
 		}
 		defer unix.Close(tree)
 		trees[i] = tree
 	}
 
-	if err := standOnNewRoot(); err != nil {
-		return err
+	if err := standOnScaffold(); err != nil {
+		return "", err
 	}
-	if err := furnish(c); err != nil {
-		return err
+	image, trees := trees[:len(sources)-len(binds)], trees[len(sources)-len(binds):]
+	if c.Image != nil {
+		made, err := layImage(c, image)
+		if err != nil {
+			return "", fmt.Errorf("cannot lay out the image: %w", err)
+		}
+		copied = made.copied
+		for i, p := range c.Image.Parts {
+			binds = append(binds, Bind{Source: p.Name, Target: p.Target, Writable: true, Owned: true})
+			trees = append(trees, made.parts[i])
+		}
+		// What lies below another mount must be mounted after it.
+		sortByTarget(binds, trees)
+	} else if err := furnish(".", c); err != nil {
+		return "", err
+	}
+	top, err := openPlace(".")
+	if err != nil {
+		return "", err
+	}
+	defer top.close()
+	if err := top.mountKernel(); err != nil {
+		return "", err
+	}
+	for _, s := range c.Scratch {
+		if err := top.mountScratch(s, c.UID, c.GID); err != nil {
+			return "", err
+		}
 	}
 	for i, b := range binds {
 		if b.Owned {
 			if err := giveTo(trees[i], c.UID, c.GID); err != nil {
-				return fmt.Errorf("cannot give %s to user %d: %w", b.Target, c.UID, err)
+				return "", fmt.Errorf("cannot give %s to user %d: %w", b.Target, c.UID, err)
 			}
 		}
-		if err := attach(b, trees[i]); err != nil {
-			return err
+		if err := top.attach(b, trees[i]); err != nil {
+			return "", err
 		}
 	}
-	if err := guardProc(); err != nil {
-		return err
+	if err := top.guardProc(); err != nil {
+		return "", err
 	}
-	// The old root is left last: the kernel lets us mount /proc only while it
-	// can see that we had one.
+	return copied, leaveOldRoot(c.Image != nil)
+}
+
+// sortByTarget sorts binds together with their trees.
+func sortByTarget(binds []Bind, trees []int) {
+	order := make(map[int]Bind, len(trees))
+	for i, tree := range trees {
+		order[tree] = binds[i]
+	}
+	slices.SortStableFunc(trees, func(a, b int) int { return strings.Compare(order[a].Target, order[b].Target) })
+	for i, tree := range trees {
+		binds[i] = order[tree]
+	}
+}
+
+// leaveOldRoot comes last: the kernel lets us mount /proc only while it can see that
+// we had one.
+func leaveOldRoot(writable bool) error {
 	if err := unix.PivotRoot(".", "."); err != nil {
 		return fmt.Errorf("cannot pivot into the sandbox's root: %w", err)
 	}
@@ -71,16 +111,19 @@ func buildRoot(c Config, files map[string]*os.File) error {
 	if err := unix.Chdir("/"); err != nil {
 		return fmt.Errorf("cannot enter the sandbox's root: %w", err)
 	}
-	attr := unix.MountAttr{Attr_set: unix.MOUNT_ATTR_RDONLY | unix.MOUNT_ATTR_NOSUID | unix.MOUNT_ATTR_NODEV}
+	attr := unix.MountAttr{Attr_set: unix.MOUNT_ATTR_NOSUID | unix.MOUNT_ATTR_NODEV}
+	if !writable {
+		attr.Attr_set |= unix.MOUNT_ATTR_RDONLY
+	}
 	if err := unix.MountSetattr(unix.AT_FDCWD, "/", 0, &attr); err != nil {
-		return fmt.Errorf("cannot make the root read-only: %w", err)
+		return fmt.Errorf("cannot restrict the root: %w", err)
 	}
 	return nil
 }
 
-// standOnNewRoot mounts the new, empty root and makes it the working directory.
+// standOnScaffold mounts an empty file system and makes it the working directory.
 // Any directory of the host will do as its place, since it is left at the end.
-func standOnNewRoot() error {
+func standOnScaffold() error {
 	var err error
 	for _, stand := range []string{"/tmp", "/run", "/var", "/usr", "/etc"} {
 		if err = unix.Mount("root", stand, "tmpfs", unix.MS_NOSUID|unix.MS_NODEV, "mode=755,size=8m,nr_inodes=8k"); err == nil {
@@ -93,9 +136,6 @@ func standOnNewRoot() error {
 	}
 	return nil
 }
-
-// in is the place of a sandbox path while the new root is the working directory.
-func in(p string) string { return "." + path.Clean("/"+p) }
 
 // openTree makes a detached copy of a bind's source with the bind's rights.
 func openTree(b Bind, files map[string]*os.File) (int, error) {
@@ -136,162 +176,120 @@ func giveTo(tree, uid, gid int) error {
 	return unix.Fchownat(tree, "", uid, gid, unix.AT_EMPTY_PATH)
 }
 
-// furnish makes the folders, links and files of the root and mounts what comes
-// from the kernel.
-func furnish(c Config) error {
-	for _, dir := range append([]string{"/proc", "/dev"}, c.Folders...) {
-		if err := os.MkdirAll(in(dir), 0o755); err != nil {
-			return fmt.Errorf("cannot make %s: %w", dir, err)
+// furnish makes the folders, links and files of the configuration, and the places of
+// what will be mounted, below dir.
+func furnish(dir string, c Config) error {
+	p, err := openPlace(dir)
+	if err != nil {
+		return err
+	}
+	defer p.close()
+	folders := append([]string{"/proc", "/dev"}, c.Folders...)
+	for _, s := range c.Scratch {
+		if !strings.HasPrefix(s.Path, "/dev/") {
+			folders = append(folders, s.Path)
+		}
+	}
+	for _, folder := range folders {
+		if err := p.makeDir(folder); err != nil {
+			return fmt.Errorf("cannot make %s: %w", folder, err)
 		}
 	}
 	for _, l := range c.Links {
-		if err := os.Symlink(l.Target, in(l.Path)); err != nil {
+		if err := p.link(l.Path, l.Target); err != nil {
 			return fmt.Errorf("cannot link %s: %w", l.Path, err)
 		}
 	}
 	for _, f := range c.Files {
-		if err := os.MkdirAll(in(path.Dir(f.Path)), 0o755); err != nil {
-			return fmt.Errorf("cannot make %s: %w", f.Path, err)
-		}
-		if err := os.WriteFile(in(f.Path), f.Content, 0o644); err != nil {
+		if err := p.write(f.Path, f.Content); err != nil {
 			return fmt.Errorf("cannot write %s: %w", f.Path, err)
 		}
 	}
-	const flags = unix.MS_NOSUID | unix.MS_NODEV | unix.MS_NOEXEC
-	if err := unix.Mount("proc", in("/proc"), "proc", flags, ""); err != nil {
-		return fmt.Errorf("cannot mount /proc: %w (inside a container this needs an unmasked /proc: systempaths=unconfined)", err)
-	}
-	if err := furnishDev(); err != nil {
-		return err
-	}
-	for _, s := range c.Scratch {
-		if err := os.MkdirAll(in(s.Path), 0o755); err != nil {
-			return fmt.Errorf("cannot make %s: %w", s.Path, err)
-		}
-		scratchFlags := uintptr(unix.MS_NOSUID | unix.MS_NODEV)
-		if s.NoExec {
-			scratchFlags |= unix.MS_NOEXEC
-		}
-		options := "mode=" + strconv.FormatUint(uint64(s.Mode), 8) + ",size=" + strconv.FormatInt(s.Size, 10)
-		if s.Owned {
-			options += ",uid=" + strconv.Itoa(c.UID) + ",gid=" + strconv.Itoa(c.GID)
-		}
-		if err := unix.Mount("tmpfs", in(s.Path), "tmpfs", scratchFlags, options); err != nil {
-			return fmt.Errorf("cannot mount %s: %w", s.Path, err)
-		}
-	}
 	return nil
 }
 
-func furnishDev() error {
-	if err := unix.Mount("dev", in("/dev"), "tmpfs", unix.MS_NOSUID|unix.MS_NOEXEC, "mode=755,size=64k,nr_inodes=64"); err != nil {
-		return fmt.Errorf("cannot mount /dev: %w", err)
+// mountKernel mounts what comes from the kernel.
+func (p place) mountKernel() error {
+	const flags = unix.MS_NOSUID | unix.MS_NODEV | unix.MS_NOEXEC
+	if err := p.mount("/proc", "proc", flags, ""); err != nil {
+		return fmt.Errorf("%w (inside a container this needs an unmasked /proc: systempaths=unconfined)", err)
 	}
-	for _, dir := range []string{"/dev/pts"} {
-		if err := os.Mkdir(in(dir), 0o755); err != nil {
-			return err
-		}
+	if err := p.mount("/dev", "tmpfs", unix.MS_NOSUID|unix.MS_NOEXEC, "mode=755,size=64k,nr_inodes=64"); err != nil {
+		return err
 	}
 	for name, target := range map[string]string{"fd": "/proc/self/fd", "stdin": "/proc/self/fd/0", "stdout": "/proc/self/fd/1",
 		"stderr": "/proc/self/fd/2", "ptmx": "pts/ptmx", "core": "/proc/kcore"} {
-		if err := os.Symlink(target, in("/dev/"+name)); err != nil {
-			return err
+		if err := p.link("/dev/"+name, target); err != nil {
+			return fmt.Errorf("cannot link /dev/%s: %w", name, err)
 		}
 	}
-	if err := unix.Mount("devpts", in("/dev/pts"), "devpts", unix.MS_NOSUID|unix.MS_NOEXEC, "newinstance,ptmxmode=0666,mode=620"); err != nil {
-		return fmt.Errorf("cannot mount /dev/pts: %w", err)
-	}
-	return nil
+	return p.mount("/dev/pts", "devpts", unix.MS_NOSUID|unix.MS_NOEXEC, "newinstance,ptmxmode=0666,mode=620")
 }
 
-// attach moves a prepared tree to its place. The place is found component by
-// component without following links, because it may lie in a tree that somebody
-// else can write.
-func attach(b Bind, tree int) error {
+func (p place) mountScratch(s Scratch, uid, gid int) error {
+	flags := uintptr(unix.MS_NOSUID | unix.MS_NODEV)
+	if s.NoExec {
+		flags |= unix.MS_NOEXEC
+	}
+	options := "mode=" + strconv.FormatUint(uint64(s.Mode), 8) + ",size=" + strconv.FormatInt(s.Size, 10)
+	if s.Owned {
+		options += ",uid=" + strconv.Itoa(uid) + ",gid=" + strconv.Itoa(gid)
+	}
+	return p.mount(s.Path, "tmpfs", flags, options)
+}
+
+// attach moves a prepared tree to its place.
+func (p place) attach(b Bind, tree int) error {
 	var stat unix.Stat_t
 	if err := unix.Fstatat(tree, "", &stat, unix.AT_EMPTY_PATH); err != nil {
 		return fmt.Errorf("cannot bind %s: %w", b.Source, err)
 	}
-	target, err := makeTarget(b.Target, stat.Mode&unix.S_IFMT == unix.S_IFDIR)
-	if err != nil {
-		return fmt.Errorf("cannot bind %s at %s: %w", b.Source, b.Target, err)
+	directory := stat.Mode&unix.S_IFMT == unix.S_IFDIR
+	target, err := p.target(b.Target, directory)
+	if err == nil {
+		defer unix.Close(target)
+		err = unix.MoveMount(tree, "", target, "", unix.MOVE_MOUNT_F_EMPTY_PATH|unix.MOVE_MOUNT_T_EMPTY_PATH)
 	}
-	defer unix.Close(target)
-	if err := unix.MoveMount(tree, "", target, "", unix.MOVE_MOUNT_F_EMPTY_PATH|unix.MOVE_MOUNT_T_EMPTY_PATH); err != nil {
+	if err != nil {
+		if taken := p.taken(b.Target, directory); taken != nil {
+			err = taken
+		}
 		return fmt.Errorf("cannot bind %s at %s: %w", b.Source, b.Target, err)
 	}
 	return nil
 }
 
-// makeTarget opens, and makes where it is missing, a mount point.
-func makeTarget(target string, directory bool) (int, error) {
-	at, err := unix.Open(".", unix.O_PATH|unix.O_DIRECTORY|unix.O_CLOEXEC, 0)
+// guardProc hides and freezes what of /proc is the machine's, and then lets nobody
+// write to any of it: what root of the sandbox could write there belongs to other
+// processes, the guest among them.
+func (p place) guardProc() error {
+	proc, err := p.openDir("/proc")
 	if err != nil {
-		return -1, err
+		return fmt.Errorf("cannot open /proc: %w", err)
 	}
-	parts := strings.Split(strings.Trim(path.Clean(target), "/"), "/")
-	for i, part := range parts {
-		last := i == len(parts)-1
-		flags := unix.O_PATH | unix.O_NOFOLLOW | unix.O_CLOEXEC
-		if !last || directory {
-			flags |= unix.O_DIRECTORY
-		}
-		next, err := unix.Openat(at, part, flags, 0)
-		if err == unix.ENOENT {
-			if last && !directory {
-				var made int
-				if made, err = unix.Openat(at, part, unix.O_CREAT|unix.O_EXCL|unix.O_NOFOLLOW|unix.O_CLOEXEC, 0o644); err == nil {
-					unix.Close(made)
-				}
-			} else {
-				err = unix.Mkdirat(at, part, 0o755)
-			}
-			if err == nil {
-				next, err = unix.Openat(at, part, flags, 0)
-			}
-		}
-		unix.Close(at)
-		if err != nil {
-			return -1, err
-		}
-		at = next
+	defer unix.Close(proc)
+	dev, err := p.openDir("/dev")
+	if err != nil {
+		return fmt.Errorf("cannot open /dev: %w", err)
 	}
-	return at, nil
-}
-
-// guardProc hides and freezes what of /proc is the machine's.
-func guardProc() error {
+	defer unix.Close(dev)
 	for _, name := range hiddenProc {
-		p := in("/proc/" + name)
-		info, err := os.Stat(p)
+		path := descriptorPath(proc) + "/" + name
+		info, err := os.Stat(path)
 		if err != nil {
 			continue
 		}
 		if info.IsDir() {
-			err = unix.Mount("hidden", p, "tmpfs", unix.MS_RDONLY|unix.MS_NOSUID|unix.MS_NODEV|unix.MS_NOEXEC, "size=0,nr_inodes=1,mode=555")
+			err = unix.Mount("hidden", path, "tmpfs", unix.MS_RDONLY|unix.MS_NOSUID|unix.MS_NODEV|unix.MS_NOEXEC, "size=0,nr_inodes=1,mode=555")
 		} else {
-			err = unix.Mount(in("/dev/null"), p, "", unix.MS_BIND, "")
+			err = unix.Mount(descriptorPath(dev)+"/null", path, "", unix.MS_BIND, "")
 		}
 		if err != nil {
-			return fmt.Errorf("cannot hide %s: %w", p, err)
+			return fmt.Errorf("cannot hide /proc/%s: %w", name, err)
 		}
 	}
-	for _, name := range readOnlyProc {
-		p := in("/proc/" + name)
-		if _, err := os.Stat(p); err != nil {
-			continue
-		}
-		tree, err := unix.OpenTree(unix.AT_FDCWD, p, unix.OPEN_TREE_CLONE|unix.OPEN_TREE_CLOEXEC)
-		if err == nil {
-			err = unix.MountSetattr(tree, "", unix.AT_EMPTY_PATH, &unix.MountAttr{Attr_set: unix.MOUNT_ATTR_RDONLY | unix.MOUNT_ATTR_NOSUID | unix.MOUNT_ATTR_NODEV | unix.MOUNT_ATTR_NOEXEC})
-			if err == nil {
-				err = unix.MoveMount(tree, "", unix.AT_FDCWD, p, unix.MOVE_MOUNT_F_EMPTY_PATH)
-			}
-			unix.Close(tree)
-		}
-		if err != nil {
-			return fmt.Errorf("cannot make %s read-only: %w", p, err)
-		}
+	if err := unix.MountSetattr(proc, "", unix.AT_EMPTY_PATH, &unix.MountAttr{Attr_set: unix.MOUNT_ATTR_RDONLY}); err != nil {
+		return fmt.Errorf("cannot make /proc read-only: %w", err)
 	}
 	return nil
 }

@@ -48,9 +48,11 @@ type Options struct {
 	Setuid  Policy // of set-id bits of files, and of their capabilities
 	Limits  Limits
 	// HashBlob asks for Result.Blob too, at the price of a second hash; Result.Tar alone proves the content.
-	HashBlob bool
+	HashBlob bool `json:"-"`
 	// Progress, if not nil, is told how many bytes of the compressed stream were read so far.
-	Progress func(done int64)
+	Progress func(done int64) `json:"-"`
+	// Extract does the part of the work that makes files, if not this process is the one that may.
+	Extract func(ctx context.Context, dir string, tar io.Reader, o Options) (Result, error) `json:"-"`
 }
 
 // Limits bound what an archive may cost. A zero means the default.
@@ -91,6 +93,21 @@ func Unpack(ctx context.Context, dir string, r io.ReadCloser, o Options) (Result
 		return Result{}, err
 	}
 	defer s.close()
+	res, err := o.Extract(ctx, dir, s, o)
+	if err != nil {
+		return Result{}, err
+	}
+	// What follows the end of the archive is nobody's file, but part of the digests.
+	if _, err := io.Copy(io.Discard, s); err != nil {
+		return Result{}, err
+	}
+	res.Blob, res.Tar = s.sums()
+	return res, nil
+}
+
+// Extract makes the files of a plain tar in the empty directory dir. It need not read to the end of the stream.
+func Extract(_ context.Context, dir string, r io.Reader, o Options) (Result, error) {
+	o = o.withDefaults()
 	root, err := openRoot(dir)
 	if err != nil {
 		return Result{}, err
@@ -99,23 +116,18 @@ func Unpack(ctx context.Context, dir string, r io.ReadCloser, o Options) (Result
 	u := unpacker{Options: o, root: root, dirs: map[string]meta{}, buf: make([]byte, chunk)}
 	u.uid, u.gid = unix.Geteuid(), unix.Getegid()
 	root.implicit = u.implicitDir
-	if err := u.entries(tar.NewReader(s)); err != nil {
+	if err := u.entries(tar.NewReader(r)); err != nil {
 		return Result{}, err
 	}
-	if err := u.finishDirs(); err != nil {
-		return Result{}, err
-	}
-	// What follows the end of the archive is nobody's file, but part of the digests.
-	if _, err := io.Copy(io.Discard, s); err != nil {
-		return Result{}, err
-	}
-	u.result.Blob, u.result.Tar = s.sums()
-	return u.result, nil
+	return u.result, u.finishDirs()
 }
 
 func (o Options) withDefaults() Options {
 	if o.Overlay == "" {
 		o.Overlay = User
+	}
+	if o.Extract == nil {
+		o.Extract = Extract
 	}
 	if o.Limits.Bytes == 0 {
 		o.Limits.Bytes = DefaultLimits.Bytes

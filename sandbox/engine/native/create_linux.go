@@ -13,16 +13,20 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"hermes.example/hermes/internal/atomicfile"
 	"hermes.example/hermes/internal/cgroup"
 	"hermes.example/hermes/internal/guest/jail"
 	"hermes.example/hermes/internal/guest/spawn"
-	"hermes.example/hermes/internal/guestbin"
+	"hermes.example/hermes/internal/image"
 	"hermes.example/hermes/sandbox"
+	"hermes.example/hermes/sandbox/engine/internal/host"
 )
 
-// setupBound is how long a guest may take to set itself up.
-const setupBound = 30 * time.Second
+// setupBound is how long a guest may take to set itself up, and copyBound the same if
+// it may have to copy an image.
+const (
+	setupBound = 30 * time.Second
+	copyBound  = 30 * time.Minute
+)
 
 // creation is a sandbox in the making. Every step adds to it; undo takes back
 // what was done, and hand-over makes undo do nothing.
@@ -37,6 +41,12 @@ type creation struct {
 	dir    string
 	madeIt bool // dir did not exist before
 	ids    idMap
+	image  *image.Image // nil for the host's own programs
+	layers []string     // of the image, the topmost first
+	stack  stack        // frozen files that it stands on
+	// user is who commands run as, and imageUser whom the image names but who does
+	// not exist here.
+	user, imageUser string
 
 	group    *cgroup.Group
 	verdict  cgroup.Verdict
@@ -45,11 +55,11 @@ type creation struct {
 	guest    *spawn.Process
 	files    []*os.File // given to the guest, closed here afterwards
 	config   jail.Config
-	state    state
+	state    host.State
 	done     bool
 }
 
-func (e *Engine) create(ctx context.Context, id sandbox.Identity, spec sandbox.Spec) (sandbox.Info, error) {
+func (e *Engine) create(ctx context.Context, id sandbox.Identity, spec sandbox.Spec) (*host.State, error) {
 	c := &creation{engine: e, id: id, spec: spec, dir: e.options.dir(id)}
 	defer c.undo()
 	for _, step := range []struct {
@@ -57,6 +67,8 @@ func (e *Engine) create(ctx context.Context, id sandbox.Identity, spec sandbox.S
 		do   func(context.Context) error
 	}{
 		{"plan ids", c.planIDs},
+		{"get image", c.getImage},
+		{"check user", c.checkUser},
 		{"make socket", c.listen}, // its directory says whose all the rest is
 		{"make cgroups", c.makeGroup},
 		{"start guest", c.startGuest},
@@ -69,24 +81,27 @@ func (e *Engine) create(ctx context.Context, id sandbox.Identity, spec sandbox.S
 		{"hand over", c.handOver},
 	} {
 		if err := ctx.Err(); err != nil {
-			return sandbox.Info{}, errorf(id, "%w", err)
+			return nil, err
 		}
 		began := time.Now()
 		if err := step.do(ctx); err != nil {
-			return sandbox.Info{}, errorf(id, "%w", err)
+			return nil, err
 		}
 		if e.options.Trace != nil {
 			e.options.Trace(step.name, time.Since(began))
 		}
 	}
-	return c.state.info(), nil
+	return &c.state, nil
 }
 
 func (c *creation) planIDs(context.Context) (err error) {
-	if c.ids, err = c.engine.planIDs(c.id); err != nil {
-		return err
-	}
-	uid, gid, err := c.spec.UserIDs()
+	c.user = c.spec.User
+	c.ids, err = c.engine.planIDs(c.id)
+	return err
+}
+
+func (c *creation) checkUser(context.Context) error {
+	uid, gid, err := c.userIDs()
 	if err != nil {
 		return err
 	}
@@ -96,17 +111,19 @@ func (c *creation) planIDs(context.Context) (err error) {
 	return nil
 }
 
+func (c *creation) userIDs() (uid, gid int, err error) {
+	return sandbox.Spec{User: c.user}.UserIDs()
+}
+
 // makeDirs makes the directories of the sandbox, owned by its root. The guest
 // gives the home and the workspace to the user who is to have them.
 func (c *creation) makeDirs(context.Context) error {
-	_, err := os.Stat(c.dir)
-	c.madeIt = errors.Is(err, os.ErrNotExist)
-	if err := os.MkdirAll(c.dir, 0o700); err != nil {
-		return fmt.Errorf("cannot make its directory: %w", err)
+	if err := c.makeDir(); err != nil {
+		return err
 	}
-	names := []string{spoolName}
+	names := []string{host.SpoolName}
 	if !c.spec.Ephemeral {
-		names = append(names, keptDirs...)
+		names = append(names, host.KeptDirs...)
 	}
 	for _, name := range names {
 		if err := c.makeOwned(name); err != nil {
@@ -116,16 +133,21 @@ func (c *creation) makeDirs(context.Context) error {
 	return nil
 }
 
+func (c *creation) makeDir() error {
+	_, err := os.Stat(c.dir)
+	c.madeIt = c.madeIt || errors.Is(err, os.ErrNotExist)
+	if err := os.MkdirAll(c.dir, 0o700); err != nil {
+		return fmt.Errorf("cannot make its directory: %w", err)
+	}
+	return nil
+}
+
 // makeOwned makes a directory for root of the sandbox, who to an ordinary caller
 // is the caller.
 func (c *creation) makeOwned(name string) error {
-	path := filepath.Join(c.dir, name)
-	err := os.Mkdir(path, 0o700)
+	err := ownDir(filepath.Join(c.dir, name), c.ids)
 	if errors.Is(err, os.ErrExist) {
 		return nil
-	}
-	if err == nil && os.Geteuid() == 0 {
-		err = os.Chown(path, c.ids.UID, c.ids.GID)
 	}
 	if err != nil {
 		return fmt.Errorf("cannot make its directory: %w", err)
@@ -135,34 +157,14 @@ func (c *creation) makeOwned(name string) error {
 
 // listen makes the door to the guest. It is bound outside, so no path to it
 // exists inside, and the guest gets it as a descriptor.
-func (c *creation) listen(context.Context) error {
-	run := c.engine.runDir(c.id)
-	if err := os.Mkdir(run, 0o700); err != nil {
-		return fmt.Errorf("cannot make its run directory: %w", err)
-	}
-	owner, err := json.Marshal(c.id)
-	if err != nil {
-		return err
-	}
-	if err := atomicfile.Replace(filepath.Join(run, ownerName), owner, 0o600); err != nil {
-		return err
-	}
-	dir, err := os.Open(run)
-	if err != nil {
-		return err
-	}
-	defer dir.Close()
-	c.listener, err = net.ListenUnix("unix", &net.UnixAddr{Name: socketIn(dir), Net: "unix"})
-	if err != nil {
-		return fmt.Errorf("cannot make its socket: %w", err)
-	}
-	c.listener.SetUnlinkOnClose(false)
-	return os.Chmod(filepath.Join(run, socketName), 0o600)
+func (c *creation) listen(context.Context) (err error) {
+	c.listener, err = c.engine.Listen(c.id)
+	return err
 }
 
 func (c *creation) makeGroup(context.Context) (err error) {
 	l := c.spec.Limits
-	c.group, c.verdict, err = cgroup.Create(c.id.Key(), cgroup.Limits{MemoryBytes: max(l.Memory, 0), CPUs: l.CPUs, Pids: max(l.Pids, 0)}, c.ids.UID, c.ids.GID)
+	c.group, c.verdict, err = cgroup.Create(c.engine.RunName(c.id), cgroup.Limits{MemoryBytes: max(l.Memory, 0), CPUs: l.CPUs, Pids: max(l.Pids, 0)}, c.ids.UID, c.ids.GID)
 	return err
 }
 
@@ -175,7 +177,7 @@ var setupCapabilities = []uintptr{
 }
 
 func (c *creation) startGuest(context.Context) error {
-	path, err := guestbin.Extract(c.engine.run, guestArch)
+	path, err := c.engine.GuestPath()
 	if err != nil {
 		return err
 	}
@@ -215,9 +217,9 @@ func (c *creation) startGuest(context.Context) error {
 // explainStart says what a failed start of the guest means.
 func explainStart(err error) error {
 	switch {
-	case errors.Is(err, unix.ENOSPC) || readLine("/proc/sys/user/max_user_namespaces") == "0":
+	case errors.Is(err, unix.ENOSPC) || host.ReadLine("/proc/sys/user/max_user_namespaces") == "0":
 		return fmt.Errorf("user namespaces are disabled (sysctl user.max_user_namespaces): %w"+AskDoctor, err)
-	case readLine("/proc/sys/kernel/unprivileged_userns_clone") == "0":
+	case host.ReadLine("/proc/sys/kernel/unprivileged_userns_clone") == "0":
 		return fmt.Errorf("user namespaces are disabled for ordinary users (sysctl kernel.unprivileged_userns_clone): %w"+AskDoctor, err)
 	case errors.Is(err, unix.EPERM) || errors.Is(err, unix.EACCES):
 		return fmt.Errorf("this process may not make user namespaces (a container's seccomp profile or AppArmor can forbid it): %w"+AskDoctor, err)
@@ -230,8 +232,13 @@ func (c *creation) mapIDs(ctx context.Context) error {
 }
 
 // configure describes the sandbox to its guest and takes the guest's report.
-func (c *creation) configure(context.Context) error {
-	c.outer.Conn().SetDeadline(time.Now().Add(setupBound))
+func (c *creation) configure(ctx context.Context) error {
+	bound := setupBound
+	if c.image != nil {
+		bound = copyBound
+	}
+	c.outer.Conn().SetDeadline(time.Now().Add(bound))
+	defer context.AfterFunc(ctx, func() { c.outer.Conn().SetDeadline(time.Now()) })()
 	report, err := c.outer.Configure(c.config, c.files)
 	if err != nil {
 		return err
@@ -256,23 +263,11 @@ func (c *creation) addDescriptors(ctx context.Context) error {
 		return err
 	}
 	c.give(jail.ListenerFD, listener)
-	spool, err := os.Open(filepath.Join(c.dir, spoolName))
+	spool, err := host.HoldSpool(ctx, c.dir)
 	if err != nil {
 		return err
 	}
 	c.give(jail.SpoolFD, spool)
-	// The guest holds this as long as it lives, which is what others see of it who
-	// share the directory but not the machine. Some file systems cannot.
-	for bound := time.Now().Add(endBound); ; {
-		if unix.Flock(int(spool.Fd()), unix.LOCK_EX|unix.LOCK_NB) != unix.EWOULDBLOCK {
-			break
-		}
-		// A guest whose creator was killed may be about to end.
-		if ctx.Err() != nil || time.Now().After(bound) {
-			return fmt.Errorf("another host, or another container, runs it: end it there, or choose another task")
-		}
-		time.Sleep(time.Millisecond)
-	}
 	handles, err := c.group.Files()
 	if err != nil {
 		return err
@@ -292,11 +287,20 @@ func (c *creation) addDescriptors(ctx context.Context) error {
 // recordState writes down what was made. From here on others can find it.
 func (c *creation) recordState(context.Context) error {
 	c.state.Identity, c.state.Spec, c.state.SpecHash = c.id, c.spec.Public(), c.spec.Hash()
-	c.state.Created, c.state.Build, c.state.IDs = time.Now().UTC(), c.engine.build, c.ids
-	if err := c.state.describe(c.guest.PID); err != nil {
+	c.state.Created, c.state.Build = time.Now().UTC(), c.engine.Build()
+	var err error
+	if c.state.Own, err = json.Marshal(c.ids); err != nil {
 		return err
 	}
-	return c.state.write(c.dir)
+	if err := c.state.Describe(c.guest.PID); err != nil {
+		return err
+	}
+	if c.image != nil && !c.spec.Ephemeral {
+		if err := rememberSpec(c.dir, c.spec); err != nil {
+			return err
+		}
+	}
+	return c.state.Write(c.dir)
 }
 
 func (c *creation) handOver(context.Context) error {
@@ -331,9 +335,11 @@ func (c *creation) undo() {
 		c.group.Remove()
 	}
 	if c.listener != nil {
-		os.RemoveAll(c.engine.runDir(c.id))
+		os.RemoveAll(c.engine.RunDir(c.id))
 	}
 	if c.madeIt {
-		os.RemoveAll(c.dir) // nothing was in it: no command ever ran
+		ctx := context.Background()
+		removeAs(ctx, c.ids, c.dir) // nothing was in it: no command ever ran
+		unpin(ctx, c.id.Home, c.dir)
 	}
 }

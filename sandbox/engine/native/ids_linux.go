@@ -15,6 +15,7 @@ import (
 
 	"hermes.example/hermes/internal/subid"
 	"hermes.example/hermes/sandbox"
+	"hermes.example/hermes/sandbox/engine/internal/host"
 )
 
 // How a sandbox's ids relate to the host's.
@@ -56,6 +57,15 @@ func (e *Engine) planIDs(id sandbox.Identity) (idMap, error) {
 			return rangeAt(base), nil
 		}
 		return e.planRange(id)
+	}
+	return callerIDs()
+}
+
+// callerIDs is the map that all sandboxes of an ordinary user have. Root's have one
+// each, of which only the mode is the same.
+func callerIDs() (idMap, error) {
+	if os.Geteuid() == 0 {
+		return idMap{Mode: idsRange}, nil
 	}
 	uid, gid := os.Getuid(), os.Getgid()
 	single := idMap{Mode: idsSingle, UID: uid, GID: gid, UIDs: []idRange{{0, uid, 1}}, GIDs: []idRange{{0, gid, 1}}}
@@ -107,7 +117,7 @@ func rangeAt(base int) idMap {
 
 // rangeOfFiles reads the range of a sandbox off the owner of its files.
 func rangeOfFiles(dir string) (base int, ok bool) {
-	info, err := os.Lstat(filepath.Join(dir, spoolName))
+	info, err := os.Lstat(filepath.Join(dir, host.SpoolName))
 	if err != nil {
 		return 0, false
 	}

@@ -9,11 +9,11 @@
 package native
 
 import (
-	"fmt"
-	"path/filepath"
 	"time"
 
+	"hermes.example/hermes/internal/image"
 	"hermes.example/hermes/sandbox"
+	"hermes.example/hermes/sandbox/engine/internal/host"
 )
 
 // Options of an engine.
@@ -23,25 +23,16 @@ type Options struct {
 	Root string
 	// Trace is told how long each step of a creation took; may be nil.
 	Trace func(step string, took time.Duration)
+	// Progress is told of images that are fetched; may be nil.
+	Progress image.Progress
 }
+
+func (o Options) files() host.Files { return host.Files{Engine: "native", Root: o.Root} }
 
 // dir is where an identity's sandbox keeps what must survive a reboot.
-func (o Options) dir(id sandbox.Identity) string {
-	return filepath.Join(o.rootOf(id.Home), id.Name())
-}
+func (o Options) dir(id sandbox.Identity) string { return o.files().Of(id) }
 
-func (o Options) rootOf(home string) string {
-	root := o.Root
-	if root == "" {
-		root = filepath.Join(home, "sandboxes")
-	}
-	return filepath.Join(root, "native")
-}
+func (o Options) rootOf(home string) string { return o.files().In(home) }
 
 // AskDoctor ends errors about what a machine lacks.
 const AskDoctor = `; run "hermes doctor"`
-
-// errorf marks an error of this engine with its task.
-func errorf(id sandbox.Identity, format string, args ...any) error {
-	return fmt.Errorf("cannot start sandbox %q: "+format, append([]any{id.Task}, args...)...)
-}

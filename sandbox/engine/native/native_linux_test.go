@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"hermes.example/hermes/internal/image/hostimage"
 	"hermes.example/hermes/sandbox"
 	"hermes.example/hermes/sandbox/engine/native"
 	"hermes.example/hermes/sandbox/enginetest"
@@ -19,7 +20,21 @@ func newEngine() (sandbox.Engine, error) { return native.New(native.Options{}) }
 const idsVariable = "HERMES_NATIVE_TEST_IDS"
 
 // TestNative runs the suite as whoever runs the tests.
-func TestNative(t *testing.T) {
+func TestNative(t *testing.T) { runSuite(t, sandbox.Spec{}, without(t)) }
+
+// TestNativeOnImage runs it in sandboxes whose root is an image.
+func TestNativeOnImage(t *testing.T) {
+	image, err := hostimage.Write(filepath.Join(t.TempDir(), "image"), hostimage.Config{}, hostimage.Programs, hostimage.Base())
+	if err != nil {
+		t.Fatal(err)
+	}
+	lacks := without(t)
+	lacks[enginetest.ReadOnlyRoot] = "an image's root is the sandbox's own"
+	runSuite(t, sandbox.Spec{Image: image, Cwd: sandbox.Workspace}, lacks)
+}
+
+func runSuite(t *testing.T, spec sandbox.Spec, lacks map[enginetest.Ability]string) {
+	t.Helper()
 	// Sockets and locks of the tests are theirs alone, so that what they leave
 	// can be told from what others have.
 	run := filepath.Join(t.TempDir(), "run")
@@ -35,7 +50,8 @@ func TestNative(t *testing.T) {
 			}
 			return e, t.TempDir()
 		},
-		Without: without(t),
+		Spec:    spec,
+		Without: lacks,
 		Traces: func(t testing.TB, home string, ids []sandbox.Identity) []string {
 			return traces(t, filepath.Join(run, "hermes"), home, ids)
 		},

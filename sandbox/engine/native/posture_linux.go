@@ -8,6 +8,7 @@ import (
 	"hermes.example/hermes/internal/guest/jail"
 	"hermes.example/hermes/internal/subid"
 	"hermes.example/hermes/sandbox"
+	"hermes.example/hermes/sandbox/engine/internal/host"
 )
 
 // posture puts together what the guest read back and what the kernel granted.
@@ -60,7 +61,7 @@ func (c *creation) posture(r jail.Report) sandbox.Posture {
 	}
 	host := c.spec.Network == sandbox.NetworkHost
 	add(sandbox.FactNetwork, string(c.spec.Network), !host, unless(!host, "the host's whole network is reachable"))
-	add(sandbox.FactRoot, "host programs, read-only", true, "")
+	add(c.rootFact(r))
 	if r.CommandCgroups {
 		add(sandbox.FactTreeKill, "by cgroup", true, "")
 	} else {
@@ -70,9 +71,24 @@ func (c *creation) posture(r jail.Report) sandbox.Posture {
 	return p
 }
 
+// rootFact says where the sandbox's programs come from.
+func (c *creation) rootFact(r jail.Report) (name, value string, enforced bool, deviation string) {
+	if c.image == nil {
+		return sandbox.FactRoot, "host programs, read-only", true, ""
+	}
+	value = fmt.Sprintf("image %s (%s), writable", c.image.Source, c.image.Digest)
+	if r.CopyReason != "" {
+		value += ", copied because it cannot be overlaid: " + r.CopyReason
+	}
+	if c.imageUser != "" {
+		deviation = fmt.Sprintf("the image's user %s does not exist here; commands run as root of the sandbox", c.imageUser)
+	}
+	return sandbox.FactRoot, value, false, deviation
+}
+
 // lifetime says what may end the guest besides us.
 func (c *creation) lifetime() string {
-	cg := readLine("/proc/self/cgroup")
+	cg := host.ReadLine("/proc/self/cgroup")
 	if !c.verdict.Kill.Enforced() && strings.Contains(cg, "/session-") {
 		return "a login session that ends may end the sandbox too, unless lingering is enabled"
 	}

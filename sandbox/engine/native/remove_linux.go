@@ -2,50 +2,20 @@ package native
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"os"
 	"os/exec"
-	"strings"
 	"syscall"
-	"time"
 
 	"golang.org/x/sys/unix"
-
-	"hermes.example/hermes/internal/guestbin"
-	"hermes.example/hermes/internal/rundir"
-	"hermes.example/hermes/internal/wire"
-	"hermes.example/hermes/sandbox"
 )
 
-// removeInNamespace removes a tree whose files belong to subordinate ids, as
-// root of a user namespace that has them.
+// removeInNamespace removes what is in a directory whose files belong to subordinate
+// ids, as root of a user namespace that has them.
 func removeInNamespace(ctx context.Context, ids idMap, dir string) error {
-	run, err := rundir.Find()
-	if err != nil {
-		return err
-	}
-	path, err := guestbin.Extract(run, guestArch)
-	if err != nil {
-		return err
-	}
-	cmd := exec.CommandContext(ctx, path, "remove", dir)
-	var out strings.Builder
-	cmd.Stderr = &out
 	caps := []uintptr{unix.CAP_DAC_OVERRIDE, unix.CAP_FOWNER, unix.CAP_SETUID, unix.CAP_SETGID}
-	release, err := startInNamespace(cmd, unix.CLONE_NEWUSER, caps)
-	if err != nil {
-		return explainStart(err)
-	}
-	mapErr := ids.apply(ctx, cmd.Process.Pid)
-	release.Close()
-	if mapErr != nil {
-		cmd.Process.Kill()
-		cmd.Wait()
-		return mapErr
-	}
-	if err := cmd.Wait(); err != nil {
-		return fmt.Errorf("cannot remove %s: %s", dir, strings.TrimSpace(out.String()))
+	if _, err := runInNamespace(ctx, ids, caps, nil, "remove", dir); err != nil {
+		return fmt.Errorf("cannot remove %s: %w", dir, err)
 	}
 	return nil
 }
@@ -67,34 +37,3 @@ func startInNamespace(cmd *exec.Cmd, flags uintptr, caps []uintptr) (release *os
 	}
 	return release, nil
 }
-
-// endUnknown ends a guest of which nothing is known but its socket, by asking it.
-func (e *Engine) endUnknown(ctx context.Context, id sandbox.Identity) error {
-	ctx, cancel := context.WithTimeout(ctx, endBound)
-	defer cancel()
-	conn, err := e.Connect(ctx, id)
-	if errors.Is(err, sandbox.ErrGone) {
-		return nil
-	}
-	if err != nil {
-		return err
-	}
-	defer context.AfterFunc(ctx, func() { conn.Close() })()
-	mux, _, err := wire.Dial(conn, wire.Hello{Major: wire.Major, Minor: wire.Minor, Observer: true})
-	if err != nil {
-		return fmt.Errorf("cannot end it: %w", err)
-	}
-	defer mux.Close()
-	if stream, err := mux.OpenStream(); err == nil {
-		wire.NewWriter(stream).WriteMessage(wire.TypeRetire, wire.Retire{Now: true}) // it may be gone before this returns
-	}
-	select {
-	case <-mux.CloseChan():
-		return nil
-	case <-ctx.Done():
-		return fmt.Errorf("it did not end: %w", ctx.Err())
-	}
-}
-
-// endBound is how long a guest may take to end when it is asked to.
-const endBound = 10 * time.Second

@@ -40,7 +40,13 @@ const (
 
 // describe makes the configuration of the sandbox.
 func (c *creation) describe(ctx context.Context) error {
-	c.config = c.describeRoot()
+	var err error
+	if c.config, err = c.describeRoot(); err != nil {
+		return err
+	}
+	if err := c.describeImage(); err != nil {
+		return err
+	}
 	if err := c.addBinds(); err != nil {
 		return err
 	}
@@ -48,20 +54,30 @@ func (c *creation) describe(ctx context.Context) error {
 }
 
 // describeRoot describes everything that is the same for all sandboxes of a spec.
-func (c *creation) describeRoot() jail.Config {
-	uid, gid, _ := c.spec.UserIDs()
+func (c *creation) describeRoot() (jail.Config, error) {
+	uid, gid, err := c.userIDs()
+	if err != nil {
+		return jail.Config{}, err
+	}
+	_, name := userLine(uid, gid)
+	users := userFiles(uid, gid)
+	if c.image != nil {
+		if name, users, err = c.nameUser(); err != nil {
+			return jail.Config{}, err
+		}
+	}
 	config := jail.Config{
 		Hostname:  hostname(c.id),
 		UID:       uid,
 		GID:       gid,
 		SetGroups: c.ids.Mode != idsSingle,
 		Loopback:  c.spec.Network == sandbox.NetworkNone,
-		Env:       c.environment(),
-		Cwd:       c.spec.Cwd,
+		Env:       c.environment(name),
+		Cwd:       c.cwd(),
 		Ephemeral: c.spec.Ephemeral,
-		Build:     c.engine.build,
-		Folders:   []string{"/etc", "/var", "/opt", "/mnt", "/srv", "/home"},
-		Files:     etcFiles(c.id, uid, gid, c.spec.Network),
+		Build:     c.engine.Build(),
+		Folders:   []string{"/etc", sandbox.Home, sandbox.Workspace},
+		Files:     append(users, networkFiles(c.id, c.spec.Network)...),
 		Scratch: []jail.Scratch{
 			{Path: "/tmp", Size: 512 * mib, Mode: 0o1777},
 			{Path: "/var/tmp", Size: 256 * mib, Mode: 0o1777, NoExec: true},
@@ -73,7 +89,8 @@ func (c *creation) describeRoot() jail.Config {
 		config.Processes = uint64(max(c.spec.Limits.Pids, 0))
 	}
 	if c.spec.Ephemeral {
-		config.Scratch = append(config.Scratch, jail.Scratch{Path: sandbox.Home, Size: gib, Mode: 0o700, Owned: true})
+		config.Scratch = append(config.Scratch, jail.Scratch{Path: sandbox.Home, Size: gib, Mode: 0o700, Owned: true},
+			jail.Scratch{Path: "/home", Size: gib, Mode: 0o755, Owned: true})
 		if !c.mounts(sandbox.Workspace) {
 			config.Scratch = append(config.Scratch, jail.Scratch{Path: sandbox.Workspace, Size: 10 * gib, Mode: 0o755, Owned: true})
 		}
@@ -81,6 +98,29 @@ func (c *creation) describeRoot() jail.Config {
 	if c.verdict.Memory.Enforced() && c.spec.Limits.Memory > 0 {
 		fit(config.Scratch, c.spec.Limits.Memory/2)
 	}
+	switch {
+	case c.image == nil:
+		showHost(&config)
+	case !c.hasFile(config.Cwd):
+		config.Folders = append(config.Folders, config.Cwd) // images name places that nothing has made
+	}
+	return config, nil
+}
+
+// cwd is where commands start: where the spec says, else where the image says.
+func (c *creation) cwd() string {
+	switch {
+	case c.spec.Cwd != "":
+		return c.spec.Cwd
+	case c.image != nil && path.IsAbs(c.image.Config.WorkDir):
+		return path.Clean(c.image.Config.WorkDir)
+	}
+	return sandbox.Workspace
+}
+
+// showHost makes the host's programs the sandbox's.
+func showHost(config *jail.Config) {
+	config.Folders = append(config.Folders, "/var", "/opt", "/mnt", "/srv", "/home")
 	for _, dir := range systemDirs {
 		target, err := os.Readlink(dir)
 		switch {
@@ -97,10 +137,9 @@ func (c *creation) describeRoot() jail.Config {
 		case err == nil && strings.HasPrefix(path.Join("/etc", target), "/usr/") || err == nil && strings.HasPrefix(target, "/usr/"):
 			config.Links = append(config.Links, jail.Link{Path: p, Target: target})
 		default:
-			addPublic(&config, p)
+			addPublic(config, p)
 		}
 	}
-	return config
 }
 
 // fit makes file systems in memory fit into so much of it together: what they hold
@@ -156,7 +195,7 @@ func (c *creation) mounts(target string) bool {
 func (c *creation) addBinds() error {
 	if !c.spec.Ephemeral {
 		for name, target := range map[string]string{"home": sandbox.Home, "workspace": sandbox.Workspace} {
-			if target == sandbox.Workspace && c.mounts(target) {
+			if target == sandbox.Workspace && c.mounts(target) || c.stacked(target) {
 				continue
 			}
 			if err := c.addBind(jail.Bind{Source: filepath.Join(c.dir, name), Target: target, Writable: true, Owned: true}, false); err != nil {
@@ -213,17 +252,24 @@ func (c *creation) openTree(source string, shift bool) (*os.File, error) {
 	return tree, nil
 }
 
-// environment is what commands outside sessions start with.
-func (c *creation) environment() []string {
+// environment is what commands outside sessions start with: what every sandbox has,
+// over it what its image says, and over that what the spec says.
+func (c *creation) environment(user string) []string {
 	env := map[string]string{
 		"PATH": "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin",
-		"HOME": sandbox.Home, "LANG": "C.UTF-8", "USER": userName(c.spec), "LOGNAME": userName(c.spec), "SHELL": "/bin/sh",
+		"HOME": sandbox.Home, "LANG": "C.UTF-8", "USER": user, "LOGNAME": user, "SHELL": "/bin/sh",
 	}
-	if exists("/bin/bash") || exists("/usr/bin/bash") {
+	if c.hasFile("/bin/bash") || c.hasFile("/usr/bin/bash") {
 		env["SHELL"] = "/bin/bash"
 	}
-	if exists("/usr/local/go/bin/go") {
+	if c.image == nil && exists("/usr/local/go/bin/go") {
 		env["PATH"] = "/usr/local/go/bin:" + env["PATH"]
+	}
+	if c.image != nil {
+		for _, entry := range c.image.Config.Env {
+			name, value, _ := strings.Cut(entry, "=")
+			env[name] = value
+		}
 	}
 	for name, value := range c.spec.Env {
 		env[name] = value
@@ -235,11 +281,15 @@ func (c *creation) environment() []string {
 	return list
 }
 
-func userName(s sandbox.Spec) string {
-	if uid, _, _ := s.UserIDs(); uid != 0 {
-		return "user"
+// hasFile says whether a file is in the root that the sandbox will have.
+func (c *creation) hasFile(file string) bool {
+	if c.image == nil {
+		return exists(file)
 	}
-	return "root"
+	return slices.ContainsFunc(c.layers, func(dir string) bool {
+		_, err := os.Lstat(filepath.Join(dir, file))
+		return err == nil
+	})
 }
 
 func hostname(id sandbox.Identity) string {
@@ -247,16 +297,36 @@ func hostname(id sandbox.Identity) string {
 	return name[:min(len(name), 63)]
 }
 
-// etcFiles are the parts of /etc that must tell of the sandbox, not of the host.
-func etcFiles(id sandbox.Identity, uid, gid int, network sandbox.Network) []jail.File {
-	passwd := "root:x:0:0:root:/root:/bin/bash\nnobody:x:65534:65534:nobody:/nonexistent:/usr/sbin/nologin\n"
+// userFiles tell who exists in a sandbox that has no image to say so.
+func userFiles(uid, gid int) []jail.File {
+	passwd, _ := userLine(0, 0)
+	passwd += "nobody:x:65534:65534:nobody:/nonexistent:/usr/sbin/nologin\n"
 	group := "root:x:0:\ntty:x:5:\nnogroup:x:65534:\n"
 	if uid != 0 {
-		passwd += fmt.Sprintf("user:x:%d:%d:user:%s:/bin/bash\n", uid, gid, sandbox.Home)
+		line, _ := userLine(uid, gid)
+		passwd += line
 	}
 	if gid != 0 {
 		group += fmt.Sprintf("user:x:%d:\n", gid)
 	}
+	const order = "passwd: files\ngroup: files\nshadow: files\nhosts: files dns\nservices: files\nprotocols: files\n"
+	return []jail.File{
+		{Path: "/etc/passwd", Content: []byte(passwd)}, {Path: "/etc/group", Content: []byte(group)}, {Path: "/etc/nsswitch.conf", Content: []byte(order)},
+	}
+}
+
+// userLine is a user's line of /etc/passwd, with the name in it.
+func userLine(uid, gid int) (line, name string) {
+	name = "user"
+	if uid == 0 {
+		name = "root"
+	}
+	return fmt.Sprintf("%s:x:%d:%d:%s:%s:/bin/bash\n", name, uid, gid, name, sandbox.Home), name
+}
+
+// networkFiles are the parts of /etc that must tell of the sandbox's place in the
+// network, and not of the host's or of its image's.
+func networkFiles(id sandbox.Identity, network sandbox.Network) []jail.File {
 	name := hostname(id)
 	hosts := "127.0.0.1 localhost " + name + "\n::1 localhost ip6-localhost ip6-loopback\n"
 	resolv := "# this sandbox has no network: its guest refuses every lookup\nnameserver 127.0.0.1\noptions timeout:1 attempts:1\n"
@@ -268,12 +338,7 @@ func etcFiles(id sandbox.Identity, uid, gid int, network sandbox.Network) []jail
 			hosts = string(data) + "127.0.0.1 " + name + "\n"
 		}
 	}
-	var files []jail.File
-	for path, content := range map[string]string{
-		"/etc/passwd": passwd, "/etc/group": group, "/etc/hostname": name + "\n", "/etc/hosts": hosts, "/etc/resolv.conf": resolv,
-		"/etc/nsswitch.conf": "passwd: files\ngroup: files\nshadow: files\nhosts: files dns\nservices: files\nprotocols: files\n",
-	} {
-		files = append(files, jail.File{Path: path, Content: []byte(content)})
+	return []jail.File{
+		{Path: "/etc/hostname", Content: []byte(name + "\n")}, {Path: "/etc/hosts", Content: []byte(hosts)}, {Path: "/etc/resolv.conf", Content: []byte(resolv)},
 	}
-	return files
 }

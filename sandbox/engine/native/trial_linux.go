@@ -2,17 +2,12 @@ package native
 
 import (
 	"context"
-	"errors"
-	"fmt"
-	"io/fs"
-	"os"
 	"os/exec"
 	"path/filepath"
 
 	"golang.org/x/sys/unix"
 
 	"hermes.example/hermes/internal/guest/spawn"
-	"hermes.example/hermes/internal/rundir"
 	"hermes.example/hermes/sandbox"
 )
 
@@ -69,39 +64,4 @@ func existing(path string) string {
 		path = filepath.Dir(path)
 	}
 	return path
-}
-
-// Leftovers counts what Sweep would remove of a home, and removes nothing.
-func Leftovers(o Options, home string) (int, error) {
-	run, err := rundir.Look()
-	if err != nil {
-		return 0, err
-	}
-	entries, err := os.ReadDir(run)
-	if errors.Is(err, fs.ErrNotExist) {
-		return 0, nil
-	}
-	if err != nil {
-		return 0, fmt.Errorf("cannot look for leftovers: %w", err)
-	}
-	e := &Engine{options: o, run: run}
-	home = sandbox.Identity{Home: home}.Normal().Home
-	n := 0
-	for _, entry := range entries {
-		if !entry.IsDir() {
-			continue
-		}
-		if atWork, _ := held(filepath.Join(run, entry.Name()+".lock")); atWork {
-			continue
-		}
-		id, err := e.ownerOf(entry.Name())
-		if err == nil && id.Home == home {
-			if _, dead := e.dead(id); dead {
-				n++
-			}
-		} else if errors.Is(err, fs.ErrNotExist) {
-			n++
-		}
-	}
-	return n, nil
 }

@@ -16,17 +16,36 @@ import (
 
 // TestNativeAsOrdinaryUser runs the suite as a user who has subordinate ids.
 func TestNativeAsOrdinaryUser(t *testing.T) {
+	runAs(t, newUser(t, true), "subordinate", "TestNative")
+}
+
+func TestNativeOnImageAsOrdinaryUser(t *testing.T) {
+	runAs(t, newUser(t, true), "subordinate", "TestNativeOnImage")
+}
+
+// TestNativeWithASingleID runs the suite as a user who has no other ids.
+func TestNativeWithASingleID(t *testing.T) {
+	runAs(t, newUser(t, false), "single", "TestNative")
+}
+
+func TestNativeOnImageWithASingleID(t *testing.T) {
+	runAs(t, newUser(t, false), "single", "TestNativeOnImage")
+}
+
+// imageTests are those of images that need no root.
+const imageTests = "Test(AnImage(Says|Cannot|IsFetched|That)|Changes|Layers|Forks|Frozen|ForkKilled).*"
+
+func TestImagesAsOrdinaryUser(t *testing.T) { runAs(t, newUser(t, true), "subordinate", imageTests) }
+
+func TestImagesWithASingleID(t *testing.T) { runAs(t, newUser(t, false), "single", imageTests) }
+
+func needMapper(t *testing.T) {
+	t.Helper()
 	for _, program := range []string{"newuidmap", "newgidmap"} {
 		if _, err := exec.LookPath(program); err != nil {
 			t.Skipf("%s is missing: Debian has it in the package uidmap", program)
 		}
 	}
-	runAs(t, newUser(t, true), "subordinate")
-}
-
-// TestNativeWithASingleID runs the suite as a user who has no other ids.
-func TestNativeWithASingleID(t *testing.T) {
-	runAs(t, newUser(t, false), "single")
 }
 
 // account is a user that a test made.
@@ -49,6 +68,7 @@ func newUser(t *testing.T, subordinate bool) account {
 	name := fmt.Sprintf("hermes-%d-%d", os.Getpid(), time.Now().UnixNano()%1_000_000)
 	kind := "--system" // these get no subordinate ids
 	if subordinate {
+		needMapper(t)
 		kind = "--user-group"
 	}
 	administer(t, "useradd", kind, "--no-create-home", "--home-dir", "/nonexistent", "--shell", "/bin/sh", name)
@@ -97,13 +117,13 @@ func hasRange(t *testing.T, name string) bool {
 	return strings.Contains("\n"+string(content), "\n"+name+":")
 }
 
-// runAs runs TestNative in a process of the account, and shows each of its
-// subtests as one of t.
-func runAs(t *testing.T, a account, ids string) {
+// runAs runs a test in a process of the account, and shows each of its subtests as
+// one of t.
+func runAs(t *testing.T, a account, ids, test string) {
 	t.Helper()
 	home := ownDir(t, a)
 	// By this name, because the account may not walk to where the program is.
-	cmd := exec.Command("/proc/self/exe", "-test.v=test2json", "-test.run="+suitePattern(t), "-test.timeout="+remaining(t))
+	cmd := exec.Command("/proc/self/exe", "-test.v=test2json", "-test.run="+suitePattern(test), "-test.timeout="+remaining(t))
 	cmd.Dir = home
 	cmd.Env = []string{
 		ownUserVariable + "=1",
@@ -154,16 +174,16 @@ func ownDir(t *testing.T, a account) string {
 }
 
 // suitePattern selects in the child what was selected here.
-func suitePattern(t *testing.T) string {
+func suitePattern(test string) string {
 	const flag = "-test.run="
 	for _, arg := range os.Args[1:] {
 		if pattern, ok := strings.CutPrefix(arg, flag); ok {
 			if _, sub, nested := strings.Cut(pattern, "/"); nested {
-				return "^TestNative$/" + sub
+				return "^" + test + "$/" + sub
 			}
 		}
 	}
-	return "^TestNative$"
+	return "^" + test + "$"
 }
 
 // remaining leaves the parent time to report.

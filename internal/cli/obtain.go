@@ -1,0 +1,135 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path"
+	"slices"
+	"strings"
+
+	"hermes.example/hermes/internal/config"
+	"hermes.example/hermes/internal/mounts"
+	"hermes.example/hermes/sandbox"
+)
+
+// obtain returns the target's sandbox. With a spec it is made to fit; without one
+// it is taken as it is, and made by the defaults when there is none. What the
+// configuration mounts is the configuration's to decide: it is added to either.
+func (t *target) obtain(ctx context.Context, a *app, m *sandbox.Manager, c config.Config, spec *sandbox.Spec) (*sandbox.Sandbox, error) {
+	// An identity's home is compared by its real path, which it has once it exists.
+	if err := os.MkdirAll(c.Home, 0o700); err != nil {
+		return nil, fmt.Errorf("cannot make the home: %w", err)
+	}
+	configured, err := a.configured(ctx, m, c)
+	if err != nil {
+		return nil, err
+	}
+	id := t.identity(c)
+	if spec == nil {
+		box, err := m.Attach(ctx, id)
+		if err == nil {
+			return a.refresh(ctx, m, box, configured)
+		}
+		if !errors.Is(err, sandbox.ErrNotFound) && !errors.Is(err, sandbox.ErrGone) {
+			return nil, err
+		}
+		spec = &sandbox.Spec{Ephemeral: !keepsFiles(m, c)}
+		// One that has stopped comes back as it was, unless it had variables,
+		// whose values nobody kept.
+		if info, err := m.Find(ctx, id); err == nil && len(info.Spec.Env) == 0 {
+			spec = &info.Spec
+		} else if kept, err := m.Remembered(ctx, id); err == nil {
+			kept.Env = nil
+			spec = &kept
+		}
+	}
+	whole := a.join(*spec, configured)
+	if whole.Ephemeral {
+		if err := checkEphemeral(ctx, m, id); err != nil {
+			return nil, err
+		}
+	}
+	return m.Ensure(ctx, id, whole)
+}
+
+// keepsFiles says whether a sandbox keeps its files when nobody said anything
+// about that. Where it has none of its own there is nothing to lose.
+func keepsFiles(m *sandbox.Manager, c config.Config) bool {
+	return c.Persistent || !m.Capabilities().Isolated
+}
+
+// configured returns what the configuration mounts, and says what it cannot.
+func (a *app) configured(ctx context.Context, m *sandbox.Manager, c config.Config) ([]sandbox.Mount, error) {
+	if !m.Capabilities().Mounts {
+		return nil, nil
+	}
+	host, err := mounts.New(c, a.lookup)
+	if err != nil {
+		return nil, err
+	}
+	list, warnings, err := host.Configured(ctx)
+	for _, warning := range warnings {
+		a.say("%s", warning)
+	}
+	return list, err
+}
+
+// join is a spec with what is configured now in place of what was configured when
+// it was made.
+func (a *app) join(spec sandbox.Spec, configured []sandbox.Mount) sandbox.Spec {
+	var warnings []string
+	spec.Mounts, warnings = mounts.Join(mounts.Given(spec.Mounts), configured)
+	for _, warning := range warnings {
+		a.say("%s", warning)
+	}
+	// Whoever mounts his directory as the workspace means to be in it, wherever an
+	// image would begin.
+	if spec.Cwd == "" && slices.ContainsFunc(spec.Mounts, func(m sandbox.Mount) bool { return path.Clean(m.Target) == sandbox.Workspace }) {
+		spec.Cwd = sandbox.Workspace
+	}
+	return spec
+}
+
+// refresh sees to it that a running sandbox has what the configuration mounts now.
+// One that is in use and lacks a file of its profile, or has one too many, serves
+// all the same; with another volume, or another directory as its workspace, a
+// command could do harm, and it is refused like any other difference.
+func (a *app) refresh(ctx context.Context, m *sandbox.Manager, box *sandbox.Sandbox, configured []sandbox.Mount) (*sandbox.Sandbox, error) {
+	have, id := box.Spec(), box.Identity()
+	want := a.join(have, configured)
+	// The values of its variables only its maker knows, who can make it anew.
+	if want.Hash() == have.Hash() || len(have.Env) > 0 {
+		return box, nil
+	}
+	// Our own hold must not keep it in use.
+	if err := box.Close(); err != nil {
+		return nil, err
+	}
+	made, err := m.Ensure(ctx, id, want)
+	var drift *sandbox.DriftError
+	if !errors.As(err, &drift) || withoutProfile(want).Hash() != withoutProfile(have).Hash() {
+		return made, err
+	}
+	a.say("cannot give the sandbox %q what is configured now while it is in use (%s): it is made anew when nobody uses it", id.Task, strings.Join(drift.Difference, "; "))
+	return m.Attach(ctx, id)
+}
+
+func withoutProfile(s sandbox.Spec) sandbox.Spec {
+	s.Mounts = slices.DeleteFunc(slices.Clone(s.Mounts), func(m sandbox.Mount) bool { return m.Origin == sandbox.ByProfile })
+	return s
+}
+
+// checkEphemeral refuses a task that keeps files: an ephemeral sandbox has none,
+// and takes those of its task along when it ends.
+func checkEphemeral(ctx context.Context, m *sandbox.Manager, id sandbox.Identity) error {
+	if info, err := m.Find(ctx, id); err == nil && info.Spec.Ephemeral {
+		return nil
+	}
+	kept, err := m.Keeps(ctx, id)
+	if err == nil && kept {
+		err = fmt.Errorf("the task %q keeps files, and an ephemeral sandbox would not: choose another task, or keep them with --ephemeral=false", id.Task)
+	}
+	return err
+}

@@ -1,0 +1,129 @@
+package cli
+
+import (
+	"fmt"
+	"strings"
+	"sync"
+	"time"
+)
+
+// fetching shows how far the layers of an image are: a bar on a terminal, a line for
+// each whole layer elsewhere. Its zero bar is replaced by a line only when there is
+// something to wait for.
+type fetching struct {
+	app      *app
+	terminal bool
+	now      func() time.Time
+
+	mu     sync.Mutex
+	began  time.Time
+	drawn  time.Time
+	shown  int // width of the bar's line
+	layers map[string]layerProgress
+}
+
+type layerProgress struct {
+	done, total int64
+	told        bool
+}
+
+const (
+	drawEvery = 100 * time.Millisecond
+	barWidth  = 24
+	// patience is how long a fetch may take before anything is said of it.
+	patience = 300 * time.Millisecond
+)
+
+func (a *app) newFetching() *fetching {
+	return &fetching{app: a, terminal: isTerminal(a.stderr), now: time.Now, layers: make(map[string]layerProgress)}
+}
+
+// Layer is told of a layer by the image store.
+func (f *fetching) Layer(digest string, done, total int64) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	now := f.now()
+	if f.began.IsZero() {
+		f.began = now
+	}
+	l, known := f.layers[digest]
+	if !known && done >= total {
+		l.told = true // it was there already
+	}
+	l.done, l.total = done, total
+	whole := total > 0 && done >= total
+	switch {
+	case f.terminal:
+		f.layers[digest] = l
+		if now.Sub(f.began) >= patience && (now.Sub(f.drawn) >= drawEvery || f.whole()) {
+			f.drawn = now
+			f.draw()
+		}
+		return
+	case whole && !l.told:
+		l.told = true
+		f.app.say("fetched layer %s, %s", shortDigest(digest), size(total))
+	}
+	f.layers[digest] = l
+}
+
+func (f *fetching) whole() bool {
+	for _, l := range f.layers {
+		if l.done < l.total {
+			return false
+		}
+	}
+	return true
+}
+
+// draw is called with the lock held.
+func (f *fetching) draw() {
+	if f.whole() {
+		f.clear()
+		return
+	}
+	var done, total int64
+	for _, l := range f.layers {
+		done, total = done+l.done, total+max(l.total, l.done)
+	}
+	filled := int(barWidth * done / max(total, 1))
+	line := fmt.Sprintf("fetching image [%s%s] %s of %s", strings.Repeat("#", filled), strings.Repeat(".", barWidth-filled), size(done), size(total))
+	fmt.Fprint(f.app.stderr, "\r"+line+strings.Repeat(" ", max(0, f.shown-len(line))))
+	f.shown = len(line)
+}
+
+// clear takes the bar away.
+func (f *fetching) clear() {
+	if f.shown > 0 {
+		fmt.Fprint(f.app.stderr, "\r"+strings.Repeat(" ", f.shown)+"\r")
+		f.shown = 0
+	}
+}
+
+// end leaves a clean line, whatever became of the fetch.
+func (f *fetching) end() {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.clear()
+}
+
+func shortDigest(digest string) string {
+	_, hex, found := strings.Cut(digest, ":")
+	if !found {
+		hex = digest
+	}
+	return hex[:min(12, len(hex))]
+}
+
+// size is a number of bytes for people.
+func size(n int64) string {
+	switch {
+	case n >= 1<<30:
+		return fmt.Sprintf("%.1f GB", float64(n)/(1<<30))
+	case n >= 1<<20:
+		return fmt.Sprintf("%.1f MB", float64(n)/(1<<20))
+	case n >= 1<<10:
+		return fmt.Sprintf("%.1f kB", float64(n)/(1<<10))
+	}
+	return fmt.Sprintf("%d B", n)
+}

@@ -1,0 +1,211 @@
+//go:build linux
+
+// Package hostimage makes small images of real programs: the machine's own shell and
+// tools with the libraries that they need. It needs no network and no package manager.
+//
+// Tests and measurements use it, and nothing else does.
+package hostimage
+
+import (
+	"archive/tar"
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	v1 "github.com/google/go-containerregistry/pkg/v1"
+	"github.com/google/go-containerregistry/pkg/v1/empty"
+	"github.com/google/go-containerregistry/pkg/v1/layout"
+	"github.com/google/go-containerregistry/pkg/v1/mutate"
+	"github.com/google/go-containerregistry/pkg/v1/tarball"
+)
+
+// Programs is what a sandbox is expected to have.
+var Programs = []string{
+	"bash", "sh", "env", "cat", "ls", "mkdir", "rm", "rmdir", "mv", "cp", "ln", "touch", "chmod", "chown", "stat", "id", "sleep", "true", "false",
+	"echo", "printf", "head", "tail", "wc", "sort", "tr", "cut", "sed", "grep", "awk", "mawk", "find", "xargs", "test", "pwd", "date", "dd", "seq", "yes",
+	"kill", "ps", "setsid", "nohup", "timeout", "tty", "stty", "sync", "readlink", "realpath", "basename", "dirname", "mktemp", "mkfifo", "uname",
+	"hostname", "getent", "df", "du", "tee", "md5sum", "sha256sum", "od", "base64", "tar", "mount", "umount", "unshare", "nproc", "truncate", "expr",
+	"python3", "perl", "ulimit", "getconf", "renice", "nice", "ip", "script", "flock", "comm", "uniq", "cmp", "diff", "prlimit", "whoami", "logname", "pidof", "printenv", "mknod", "setpriv", "su", "chroot", "nsenter", "capsh", "tac", "rev", "split", "install", "id", "groups", "newgrp", "mkswap", "losetup", "sysctl", "dmesg", "bwrap", "gdb", "strace", "socat", "nc",
+}
+
+// File is an entry of a layer. A Name that ends in a slash is a directory; a Link
+// makes it a symbolic one.
+type File struct {
+	Name, Content, Link string
+	Mode                int64
+	UID, GID            int
+	Typeflag            byte
+}
+
+// Config is what the image says about the programs in it.
+type Config = v1.Config
+
+// Write makes an OCI layout in dir, with one layer for the programs of this machine
+// that exist and one for each list of files, and returns the name that it is found by.
+func Write(dir string, config Config, programs []string, layers ...[]File) (string, error) {
+	first, err := fromHost(programs)
+	if err != nil {
+		return "", err
+	}
+	img := v1.Image(empty.Image)
+	for _, files := range append([][]File{first}, layers...) {
+		if len(files) == 0 {
+			continue
+		}
+		content, err := archive(files)
+		if err != nil {
+			return "", err
+		}
+		layer, err := tarball.LayerFromOpener(func() (io.ReadCloser, error) { return io.NopCloser(bytes.NewReader(content)), nil })
+		if err == nil {
+			img, err = mutate.AppendLayers(img, layer)
+		}
+		if err != nil {
+			return "", err
+		}
+	}
+	file, err := img.ConfigFile()
+	if err != nil {
+		return "", err
+	}
+	file = file.DeepCopy()
+	file.OS, file.Config = "linux", config
+	if img, err = mutate.ConfigFile(img, file); err != nil {
+		return "", err
+	}
+	path, err := layout.Write(dir, empty.Index)
+	if err == nil {
+		err = path.AppendImage(img)
+	}
+	return "oci:" + dir, err
+}
+
+// Base is what every system has beside its programs.
+func Base() []File {
+	return []File{
+		{Name: "etc/passwd", Content: "root:x:0:0:root:/root:/bin/bash\nagent:x:1234:1234:agent:/home/agent:/bin/bash\n"},
+		{Name: "etc/group", Content: "root:x:0:\nagent:x:1234:\n"},
+		{Name: "etc/nsswitch.conf", Content: "passwd: files\ngroup: files\nhosts: files dns\n"},
+		{Name: "etc/os-release", Content: "NAME=test\n"},
+		{Name: "home/agent/", UID: 1234, GID: 1234},
+		{Name: "tmp/", Mode: 0o1777}, {Name: "root/", Mode: 0o700},
+	}
+}
+
+// fromHost lists the programs and all that they need, as files of a layer.
+func fromHost(programs []string) ([]File, error) {
+	seen := make(map[string]bool)
+	var files []File
+	add := func(path string) error {
+		if seen[path] {
+			return nil
+		}
+		seen[path] = true
+		content, err := os.ReadFile(path)
+		if err != nil {
+			return err
+		}
+		dir, err := filepath.EvalSymlinks(filepath.Dir(path))
+		if at := filepath.Join(dir, filepath.Base(path)); err == nil && (at == path || !seen[at]) {
+			seen[at] = true
+			files = append(files, File{Name: at[1:], Content: string(content), Mode: 0o755})
+		}
+		return err
+	}
+	for _, name := range programs {
+		path, err := exec.LookPath(name)
+		if err != nil {
+			continue
+		}
+		real, err := filepath.EvalSymlinks(path)
+		if err != nil {
+			return nil, err
+		}
+		if err := add(real); err != nil {
+			return nil, err
+		}
+		if at := "/usr/bin/" + name; at != real && !seen[at] {
+			seen[at] = true
+			files = append(files, File{Name: at[1:], Link: real})
+		}
+		out, err := exec.Command("ldd", real).Output()
+		if err != nil {
+			continue // a script, or linked statically
+		}
+		for line := range strings.Lines(string(out)) {
+			for _, field := range strings.Fields(line) {
+				if strings.HasPrefix(field, "/") {
+					if err := add(field); err != nil && !errors.Is(err, fs.ErrNotExist) {
+						return nil, err
+					}
+				}
+			}
+		}
+	}
+	for _, dir := range []string{"/bin", "/sbin", "/lib", "/lib64"} {
+		if target, err := os.Readlink(dir); err == nil {
+			files = append(files, File{Name: dir[1:], Link: target})
+		}
+	}
+	if dir := pythonLibrary(programs); dir != "" {
+		err := filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
+			if err != nil || !d.Type().IsRegular() || strings.Contains(path, "__pycache__") || strings.Contains(path, "/test/") || strings.Contains(path, "-packages/") {
+				return err
+			}
+			return add(path)
+		})
+		if err != nil {
+			return nil, err
+		}
+	}
+	return files, nil
+}
+
+// pythonLibrary is where python3 has its modules, without which it does not start.
+func pythonLibrary(programs []string) string {
+	if !slices.Contains(programs, "python3") {
+		return ""
+	}
+	out, err := exec.Command("python3", "-c", "import os; print(os.path.dirname(os.__file__))").Output()
+	if err != nil {
+		return ""
+	}
+	return strings.TrimSpace(string(out))
+}
+
+func archive(files []File) ([]byte, error) {
+	var out bytes.Buffer
+	w := tar.NewWriter(&out)
+	for _, f := range files {
+		h := &tar.Header{Name: f.Name, Mode: f.Mode, Uid: f.UID, Gid: f.GID, Size: int64(len(f.Content)), Linkname: f.Link, Typeflag: f.Typeflag}
+		switch {
+		case f.Typeflag != 0:
+		case strings.HasSuffix(f.Name, "/"):
+			h.Typeflag = tar.TypeDir
+		case f.Link != "":
+			h.Typeflag = tar.TypeSymlink
+		default:
+			h.Typeflag = tar.TypeReg
+		}
+		if h.Mode == 0 {
+			h.Mode = 0o644
+			if h.Typeflag == tar.TypeDir {
+				h.Mode = 0o755
+			}
+		}
+		if err := w.WriteHeader(h); err != nil {
+			return nil, fmt.Errorf("%s: %w", f.Name, err)
+		}
+		if _, err := io.WriteString(w, f.Content); err != nil {
+			return nil, fmt.Errorf("%s: %w", f.Name, err)
+		}
+	}
+	return out.Bytes(), w.Close()
+}

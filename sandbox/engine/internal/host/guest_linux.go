@@ -1,0 +1,42 @@
+package host
+
+import (
+	"context"
+	"fmt"
+
+	"golang.org/x/sys/unix"
+
+	"hermes.example/hermes/sandbox"
+)
+
+// Guest is a living sandbox's process. Only through its descriptor is it ever
+// signalled: a number may have been given to another process meanwhile.
+type Guest struct {
+	Identity sandbox.Identity
+	pidfd    int
+}
+
+func (g *Guest) close() { unix.Close(g.pidfd) }
+
+// exited says whether the process is dead, be it not yet waited for.
+func (g *Guest) exited() bool {
+	fds := []unix.PollFd{{Fd: int32(g.pidfd), Events: unix.POLLIN}}
+	n, err := unix.Poll(fds, 0)
+	return err == nil && n == 1
+}
+
+// End sends the guest a signal, and waits until it has ended.
+func (g *Guest) End(ctx context.Context, signal unix.Signal) error {
+	if err := unix.PidfdSendSignal(g.pidfd, signal, nil, 0); err != nil && err != unix.ESRCH {
+		return fmt.Errorf("cannot end the sandbox %q: %w", g.Identity.Task, err)
+	}
+	for {
+		fds := []unix.PollFd{{Fd: int32(g.pidfd), Events: unix.POLLIN}}
+		if n, err := unix.Poll(fds, 50); err == nil && n == 1 {
+			return nil
+		}
+		if ctx.Err() != nil {
+			return fmt.Errorf("the sandbox %q did not end: %w", g.Identity.Task, ctx.Err())
+		}
+	}
+}

@@ -1,0 +1,166 @@
+package sandbox
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"hermes.example/hermes/internal/rundir"
+	"hermes.example/hermes/internal/wire"
+)
+
+// Forker is an engine that can copy the files of a sandbox that does not run, at once
+// and however many they are.
+type Forker interface {
+	// Fork makes sandboxes with the files of id and no processes. None of them
+	// runs, nor does id.
+	Fork(ctx context.Context, id Identity, copies []Identity) error
+	// Original is whose fork a sandbox is; ErrNotFound means that it is none.
+	Original(ctx context.Context, id Identity) (Identity, error)
+	// Changes lists what a sandbox has changed since it was forked or made.
+	Changes(ctx context.Context, id Identity) ([]Change, error)
+	// Remembered is the spec that a sandbox with files comes back with, without
+	// the values of its variables; ErrNotFound means that there is none.
+	Remembered(ctx context.Context, id Identity) (Spec, error)
+}
+
+// Change is one path that a sandbox has changed.
+type Change struct {
+	Path string     `json:"path"`
+	Kind ChangeKind `json:"kind"`
+}
+
+// ChangeKind says what became of a path.
+type ChangeKind string
+
+// The kinds.
+const (
+	Added    ChangeKind = "added"
+	Modified ChangeKind = "modified"
+	Deleted  ChangeKind = "deleted"
+)
+
+// BusyError means that something runs in a sandbox that must be idle.
+type BusyError struct {
+	Task                string
+	Commands, Processes int
+}
+
+func (e *BusyError) Error() string {
+	return fmt.Sprintf("the sandbox %q is in use (commands: %d, processes: %d): wait until it is idle, or end them", e.Task, e.Commands, e.Processes)
+}
+
+var errNoForks = errors.New("this engine cannot fork sandboxes")
+
+func (m *Manager) forker() (Forker, error) {
+	if f, ok := m.engine.(Forker); ok {
+		return f, nil
+	}
+	return nil, errNoForks
+}
+
+// Fork copies an idle sandbox: its files, not its processes. The copies are stopped,
+// and are started by their first use with the spec that the original has. The original
+// is ended for it and comes back at its next use; its sessions begin anew.
+func (m *Manager) Fork(ctx context.Context, id Identity, copies []Identity) error {
+	f, err := m.forker()
+	if err != nil {
+		return err
+	}
+	id = id.Normal()
+	all := []Identity{id}
+	for _, c := range copies {
+		if err := c.Validate(); err != nil {
+			return fmt.Errorf("cannot fork: %w", err)
+		}
+		if c = c.Normal(); slices.Contains(all, c) || c.Home != id.Home {
+			return fmt.Errorf("cannot fork %q to %q: a copy needs a name of its own in the same home", id.Task, c.Task)
+		}
+		all = append(all, c)
+	}
+	unlock, err := m.lockAll(ctx, all)
+	if err != nil {
+		return err
+	}
+	defer unlock()
+	for _, c := range all[1:] {
+		if _, err := m.engine.Find(ctx, c); !errors.Is(err, ErrNotFound) {
+			return fmt.Errorf("cannot fork to %q: %w", c.Task, errors.Join(err, ErrExists))
+		}
+	}
+	if err := m.park(ctx, id); err != nil {
+		return fmt.Errorf("cannot fork: %w", err)
+	}
+	return f.Fork(ctx, id, all[1:])
+}
+
+// lockAll takes the locks of several identities, in one order for everybody.
+func (m *Manager) lockAll(ctx context.Context, ids []Identity) (unlock func(), err error) {
+	var held []*rundir.Lock
+	unlock = func() {
+		for _, lock := range held {
+			lock.Release(true)
+		}
+	}
+	sorted := slices.SortedFunc(slices.Values(ids), func(a, b Identity) int { return strings.Compare(a.Key(), b.Key()) })
+	for _, id := range sorted {
+		lock, err := m.lock(ctx, id)
+		if err != nil {
+			unlock()
+			return nil, err
+		}
+		held = append(held, lock)
+	}
+	return unlock, nil
+}
+
+// park ends an idle sandbox whose files are to be worked on. Open holds do not count:
+// they find it again at their next command.
+func (m *Manager) park(ctx context.Context, id Identity) error {
+	info, err := m.engine.Find(ctx, id)
+	if errors.Is(err, ErrNotFound) || err == nil && info.State == Stopped {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	retired, st, err := m.retire(ctx, id, wire.Retire{Held: true})
+	if err != nil {
+		return err
+	}
+	if !retired {
+		return &BusyError{id.Task, st.Commands, st.Processes}
+	}
+	return m.engine.Remove(ctx, id, false)
+}
+
+// Original is whose fork a sandbox is, or ErrNotFound.
+func (m *Manager) Original(ctx context.Context, id Identity) (Identity, error) {
+	f, err := m.forker()
+	if err != nil {
+		return Identity{}, err
+	}
+	return f.Original(ctx, id.Normal())
+}
+
+// Changes lists what a sandbox has changed since it was forked, or else since it was
+// made of its image.
+func (m *Manager) Changes(ctx context.Context, id Identity) ([]Change, error) {
+	f, err := m.forker()
+	if err != nil {
+		return nil, err
+	}
+	return f.Changes(ctx, id.Normal())
+}
+
+// Remembered is the spec with which a sandbox that does not run comes back, or
+// ErrNotFound. The values of variables were not kept.
+func (m *Manager) Remembered(ctx context.Context, id Identity) (Spec, error) {
+	f, err := m.forker()
+	if err != nil {
+		return Spec{}, ErrNotFound
+	}
+	return f.Remembered(ctx, id.Normal())
+}
