@@ -43,7 +43,7 @@ func (p *Posture) holdAgainst(found wire.Probe, out outside) {
 		case FactSeccomp:
 			f.holds(found.Seccomp)
 		case FactLandlock:
-			f.holds(found.Landlock)
+			f.holds(found.Landlock != wire.LandlockLacks)
 		case FactNetwork:
 			devices := slices.DeleteFunc(slices.Clone(found.Interfaces), func(d string) bool { return d == "lo" })
 			if f.Enforced && len(devices) > 0 {

@@ -27,7 +27,7 @@ func claimed() Posture {
 func found() (wire.Probe, outside) {
 	return wire.Probe{
 			UIDMap: "         0       1000         10\n        10       5000          5", Capabilities: []string{"CHOWN", "SETUID"},
-			NoNewPrivileges: true, Seccomp: true, Landlock: true, Interfaces: []string{"lo"},
+			NoNewPrivileges: true, Seccomp: true, Landlock: wire.LandlockHolds, Interfaces: []string{"lo"},
 			Namespaces: map[string]string{"user": "user:[2]", "mnt": "mnt:[2]", "pid": "pid:[2]", "net": "net:[2]", "uts": "uts:[1]"},
 			Mounts: []wire.ProbedMount{
 				{System: "0:9", Root: "/", Target: "/"}, {System: "8:1", Root: "/usr", Target: "/usr", ReadOnly: true},
@@ -69,7 +69,7 @@ func TestD26WhatIsFoundOtherwiseRefutesTheEngine(t *testing.T) {
 		FactCapabilities: {func(p *wire.Probe) { p.Capabilities = append(p.Capabilities, "SYS_ADMIN") }, "CHOWN SETUID SYS_ADMIN"},
 		FactPrivileges:   {func(p *wire.Probe) { p.NoNewPrivileges = false }, "no"},
 		FactSeccomp:      {func(p *wire.Probe) { p.Seccomp = false }, "no"},
-		FactLandlock:     {func(p *wire.Probe) { p.Landlock = false }, "no"},
+		FactLandlock:     {func(p *wire.Probe) { p.Landlock = wire.LandlockLacks }, "no"},
 		FactNetwork:      {func(p *wire.Probe) { p.Interfaces = []string{"lo", "eth0"} }, "devices eth0"},
 		FactRoot:         {func(p *wire.Probe) { p.WritableRoot = []string{"/usr"} }, "writable: /usr"},
 		FactHost: {func(p *wire.Probe) {

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"net"
 	"os"
 	"strconv"
 	"sync"
@@ -56,9 +57,16 @@ func (s *Server) probe() (*wire.Probe, error) {
 		return nil, err
 	}
 	defer r.Close()
+	// Landlock keeps commands from abstract sockets that are not their own. This one
+	// is there for the probe to try; nobody answers.
+	door, err := net.Listen("unix", "@hermes-probe-"+strconv.FormatInt(int64(bootTime()), 36))
+	if err != nil {
+		return nil, err
+	}
+	defer door.Close()
 	const programFD = 3
 	sc := &spawn.Command{
-		Path: "/proc/self/fd/" + strconv.Itoa(programFD), Argv: []string{"hermes-guest", probe.Mode},
+		Path: "/proc/self/fd/" + strconv.Itoa(programFD), Argv: []string{"hermes-guest", probe.Mode, door.Addr().String()},
 		// One processor, so that it needs few threads where those are limited.
 		Env: mergeEnv(s.config.Env, map[string]string{"GOMAXPROCS": "1"}), Dir: "/",
 		Files: map[int]int{0: s.null, 1: int(w.Fd()), 2: s.null, programFD: int(program.Fd())},

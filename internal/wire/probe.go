@@ -19,10 +19,10 @@ type Probe struct {
 	NoNewPrivileges bool     `json:"no_new_privileges"`
 	// Seccomp says that a filter is loaded.
 	Seccomp bool `json:"seccomp"`
-	// Landlock says that a file which the process owns could not be written, or that
-	// it could not signal a process of its own user.
-	Landlock    bool `json:"landlock"`
-	LandlockABI int  `json:"landlock_abi"`
+	// Landlock says whether it kept the process from something that nothing else
+	// forbids: LandlockHolds, LandlockLacks, or empty where that could not be tried.
+	Landlock    string `json:"landlock"`
+	LandlockABI int    `json:"landlock_abi"`
 	// Namespaces are the links in /proc/self/ns by their names.
 	Namespaces map[string]string `json:"namespaces"`
 	Mounts     []ProbedMount     `json:"mounts"`
@@ -52,3 +52,9 @@ type Trial struct {
 	Refused bool   `json:"refused"`
 	Answer  string `json:"answer"` // the kernel's
 }
+
+// What is known of Landlock.
+const (
+	LandlockHolds = "holds"
+	LandlockLacks = "lacks"
+)

@@ -19,6 +19,7 @@ import (
 	"github.com/creack/pty"
 	"golang.org/x/sys/unix"
 
+	"hermes.example/hermes/internal/image/hostimage"
 	"hermes.example/hermes/internal/rundir"
 	"hermes.example/hermes/sandbox"
 	"hermes.example/hermes/sandbox/engine/native"
@@ -32,6 +33,8 @@ var engines = map[string]func() (sandbox.Engine, error){
 // attack is all attempts of one user of the host on one engine.
 type attack struct {
 	Engine string
+	// OnImage gives its sandboxes an image as their root.
+	OnImage bool
 	// Dir is the user's own directory.
 	Dir      string
 	Programs programs
@@ -41,6 +44,8 @@ type attack struct {
 	Control bool
 	// Users are those of the sandbox that make the attempts.
 	Users []string
+
+	image string
 }
 
 // result is what came of an attack.
@@ -69,6 +74,11 @@ func (a attack) run() (found result, err error) {
 	engine, err := engines[a.Engine]()
 	if err != nil {
 		return found, err
+	}
+	if a.OnImage {
+		if a.image, err = hostimage.Write(filepath.Join(a.Dir, "image"), hostimage.Config{}, []string{"sh"}, hostimage.Base()); err != nil {
+			return found, err
+		}
 	}
 	can := engine.Capabilities()
 	found.Isolated = can.Isolated
@@ -137,11 +147,11 @@ type box struct {
 type place struct{ bin, readOnly, shared, empty string }
 
 func (a attack) box(user string, network sandbox.Network, isolated bool) box {
-	b := box{attack: a, id: sandbox.Identity{Home: filepath.Join(a.Dir, "home"), Task: "escape"}.Normal(), spec: sandbox.Spec{User: user, Network: network}}
+	b := box{attack: a, id: sandbox.Identity{Home: filepath.Join(a.Dir, "home"), Task: "escape"}.Normal(), spec: sandbox.Spec{Image: a.image, Cwd: "/", User: user, Network: network}}
 	b.files = place{filepath.Dir(a.Programs.Attempt), filepath.Join(a.Dir, "read-only"), filepath.Join(a.Dir, "shared"), filepath.Join(a.Dir, "empty")}
 	b.in = b.files
 	if isolated {
-		b.in = place{"/tools", "/mnt/read-only", "/mnt/shared", "/srv"}
+		b.in = place{"/tools", "/mnt/read-only", "/mnt/shared", "/tmp"}
 		b.spec.Mounts = []sandbox.Mount{
 			{Source: b.files.bin, Target: b.in.bin, ReadOnly: true},
 			{Source: b.files.readOnly, Target: b.in.readOnly, ReadOnly: true},

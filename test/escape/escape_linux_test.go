@@ -26,17 +26,31 @@ func TestNothingGetsOut(t *testing.T) {
 	p := build(t, filepath.Join(base, "bin"))
 	privilege(t, p)
 
-	const ordinary = "1000:1000"
-	asRoot := account{}.attack(t, "native", base, p, true, "", ordinary)
-	withIDs := newAccount(t, true).attack(t, "native", base, p, false, "", ordinary)
-	single := newAccount(t, false).attack(t, "native", base, p, false, "")
+	const root, ordinary = "", "1000:1000"
+	onHost := attack{Engine: "native", Programs: p, Users: []string{root, ordinary}}
+	onImage := onHost
+	onImage.OnImage = true
+	alone := onHost
+	alone.Users = []string{root}
+	withControl := onHost
+	withControl.Control = true
 
-	s := newSheet(asRoot.Control)
-	s.add("root's engine: root", asRoot, "")
-	s.add("root's engine: user", asRoot, ordinary)
-	s.add("user's engine: root", withIDs, "")
-	s.add("user's engine: user", withIDs, ordinary)
-	s.add("user's engine, single id", single, "")
+	byRoot := account{}
+	byUser := newAccount(t, true)
+	first := byRoot.attack(t, base, withControl)
+	s := newSheet(first.Control)
+	s.add("root's engine: root", first, root)
+	s.add("root's engine: user", first, ordinary)
+	r := byUser.attack(t, base, onHost)
+	s.add("user's engine: root", r, root)
+	s.add("user's engine: user", r, ordinary)
+	r = newAccount(t, false).attack(t, base, alone)
+	s.add("user's engine, single id", r, root)
+	r = byRoot.attack(t, base, onImage)
+	s.add("root's engine, image: root", r, root)
+	s.add("root's engine, image: user", r, ordinary)
+	r = byUser.attack(t, base, onImage)
+	s.add("user's engine, image: root", r, root)
 	s.judge(t)
 
 	text := s.text()

@@ -135,6 +135,7 @@ of another architecture.
 | outside | root of the host |
 | root's engine | root of a sandbox that root made, and user 1000 of another one |
 | user's engine | the same where an ordinary user with subordinate ids made it: root of the sandbox is that user on the host |
+| image | the same in sandboxes whose root is an image |
 | single id | root of the sandbox of a user without subordinate ids; there are no others |
 `
 

@@ -64,18 +64,22 @@ func administer(t *testing.T, program string, args ...string) {
 	}
 }
 
-// attack attacks in a process of the account.
-func (a account) attack(t *testing.T, engine, base string, p programs, control bool, users ...string) result {
+// attack attacks in a process of the account, whose directory is below base.
+func (a account) attack(t *testing.T, base string, what attack) result {
 	t.Helper()
-	dir := filepath.Join(base, engine+"-"+strconv.Itoa(a.uid))
+	dir, err := os.MkdirTemp(base, strconv.Itoa(a.uid)+"-")
+	if err != nil {
+		t.Fatal(err)
+	}
 	a.furnish(t, dir)
-	text, err := json.Marshal(attack{Engine: engine, Dir: dir, Programs: p, Fork: forkAddress(t), Control: control, Users: users})
+	what.Dir, what.Fork = dir, forkAddress(t)
+	text, err := json.Marshal(what)
 	if err != nil {
 		t.Fatal(err)
 	}
 	ctx, cancel := context.WithTimeout(t.Context(), bound)
 	defer cancel()
-	cmd := exec.CommandContext(ctx, p.Self)
+	cmd := exec.CommandContext(ctx, what.Programs.Self)
 	cmd.Dir = dir
 	cmd.Env = []string{"PATH=" + os.Getenv("PATH"), "HOME=" + dir, "TMPDIR=" + dir, "XDG_RUNTIME_DIR=" + filepath.Join(dir, "run"), attackVariable + "=" + string(text)}
 	cmd.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: uint32(a.uid), Gid: uint32(a.gid)}, Pdeathsig: syscall.SIGKILL}

@@ -29,12 +29,17 @@ const Mode = "probe"
 // nothing is the argument that makes it end at once: what a trial starts.
 const nothing = "nothing"
 
-// Run probes, and writes the report to standard output.
+// Run probes, and writes the report to standard output. Its argument is the name of
+// an abstract socket of the guest, which is there to be knocked at.
 func Run(args []string) error {
-	if len(args) == 1 && args[0] == nothing {
+	door := ""
+	if len(args) == 1 {
+		door = args[0]
+	}
+	if door == nothing {
 		return nil
 	}
-	found, err := look()
+	found, err := look(door)
 	if err != nil {
 		return fmt.Errorf("cannot probe: %w", err)
 	}
@@ -43,7 +48,7 @@ func Run(args []string) error {
 }
 
 // look reads what the kernel says of this process.
-func look() (wire.Probe, error) {
+func look(door string) (wire.Probe, error) {
 	found := wire.Probe{UID: os.Getuid(), GID: os.Getgid(), Namespaces: namespaces(), Limits: limits(), WritableRoot: writableRoot()}
 	if err := readStatus(&found); err != nil {
 		return found, err
@@ -76,19 +81,38 @@ func look() (wire.Probe, error) {
 		}
 	}
 	found.LandlockABI, _ = ll.LandlockGetABIVersion()
-	found.Landlock = found.LandlockABI > 0 && (openFile("/proc/self/comm", unix.O_WRONLY) == unix.EACCES || signalsAreScoped())
+	found.Landlock = landlock(found.LandlockABI, door)
 	return found, nil
 }
 
-// signalsAreScoped says whether something besides users keeps us from sending our
-// own guest a signal. The signal is none.
-func signalsAreScoped() bool {
-	status, err := os.ReadFile(ofGuest("status"))
-	if err != nil {
-		return false
+// landlock tries what only Landlock forbids: from version 6 on to reach an abstract
+// socket, the guest's door, and before to write a file of our own.
+func landlock(abi int, door string) string {
+	var err error
+	switch {
+	case abi <= 0:
+		return wire.LandlockLacks
+	case abi >= 6 && door != "":
+		err = connect(door)
+	default:
+		err = openFile("/proc/self/comm", unix.O_WRONLY)
 	}
-	uids := fmt.Sprintf("\nUid:\t%[1]d\t%[1]d\t%[1]d\t", os.Getuid())
-	return strings.Contains(string(status), uids) && unix.Kill(os.Getppid(), 0) == unix.EPERM
+	switch err {
+	case nil:
+		return wire.LandlockLacks
+	case unix.EPERM, unix.EACCES:
+		return wire.LandlockHolds
+	}
+	return ""
+}
+
+func connect(abstract string) error {
+	fd, err := unix.Socket(unix.AF_UNIX, unix.SOCK_STREAM|unix.SOCK_CLOEXEC, 0)
+	if err != nil {
+		return err
+	}
+	defer unix.Close(fd)
+	return unix.Connect(fd, &unix.SockaddrUnix{Name: abstract})
 }
 
 func readStatus(found *wire.Probe) error {

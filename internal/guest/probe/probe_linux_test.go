@@ -1,8 +1,10 @@
 package probe
 
 import (
+	"crypto/rand"
 	"encoding/json"
 	"fmt"
+	"net"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -28,7 +30,12 @@ func TestMain(m *testing.M) {
 
 func probe(t *testing.T) wire.Probe {
 	t.Helper()
-	out, err := exec.Command("/proc/self/exe", Mode).Output()
+	door, err := net.Listen("unix", "@hermes-probe-test-"+rand.Text())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer door.Close()
+	out, err := exec.Command("/proc/self/exe", Mode, door.Addr().String()).Output()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -82,7 +89,7 @@ func TestTrialsOutsideWorkAndHaveNoEffect(t *testing.T) {
 	if own, err := os.Readlink("/proc/self/ns/mnt"); err != nil || found.Namespaces["mnt"] != own {
 		t.Errorf("the probe is in %s, we are in %s, %v", found.Namespaces["mnt"], own, err)
 	}
-	if found.NoNewPrivileges || found.Landlock {
+	if found.NoNewPrivileges || found.Landlock != wire.LandlockLacks {
 		t.Errorf("found %+v", found)
 	}
 	if os.Getuid() != 0 || found.Seccomp || !slices.Contains(found.Capabilities, "SYS_ADMIN") {

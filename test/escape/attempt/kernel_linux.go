@@ -73,6 +73,14 @@ var privilegeAttempts = []attempt{
 		}
 		return unix.Setxattr(name, "security.capability", netRaw, 0)
 	}},
+	{name: "redirect an overlay (trusted attribute)", try: func(w world) error {
+		name := w.Shared + "/redirected"
+		defer unix.Unlink(name)
+		if err := os.WriteFile(name, nil, 0o755); err != nil {
+			return err
+		}
+		return unix.Setxattr(name, "trusted.overlay.redirect", []byte("/etc"), 0)
+	}},
 	{name: "capset", try: func(world) error {
 		header := unix.CapUserHeader{Version: unix.LINUX_CAPABILITY_VERSION_3}
 		data := [2]unix.CapUserData{{Effective: 1 << unix.CAP_SYS_ADMIN, Permitted: 1 << unix.CAP_SYS_ADMIN}}

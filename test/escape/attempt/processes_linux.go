@@ -61,10 +61,10 @@ var guestAttempts = []attempt{
 	{name: "/proc/1/root", try: func(w world) error { return openFile(ofProcess(w.Guest, "root/etc"), unix.O_RDONLY) }},
 	{name: "/proc/1/cwd", try: func(w world) error { return openFile(ofProcess(w.Guest, "cwd/."), unix.O_RDONLY) }},
 	{name: "/proc/1/fd/0", try: func(w world) error { return openFile(ofProcess(w.Guest, "fd/0"), unix.O_RDONLY) }},
-	{name: "/proc/1/mem", try: func(w world) error { return openFile(ofProcess(w.Guest, "mem"), unix.O_RDWR) }},
+	{name: "/proc/1/mem", try: func(w world) error { return openFile(ofProcess(w.Guest, "mem"), unix.O_RDWR) }, refused: readOnly},
 	{name: "/proc/1/environ", try: func(w world) error { return openFile(ofProcess(w.Guest, "environ"), unix.O_RDONLY) }},
 	{name: "overwrite its program", try: func(w world) error { return openFile(ofProcess(w.Guest, "exe"), unix.O_WRONLY) }, past: []syscall.Errno{unix.ETXTBSY}},
-	{name: "offer it to the kernel to kill first", try: func(w world) error { return rewrite(ofProcess(w.Guest, "oom_score_adj")) }},
+	{name: "offer it to the kernel to kill first", try: func(w world) error { return rewrite(ofProcess(w.Guest, "oom_score_adj")) }, refused: readOnly},
 }
 
 // trace attaches without stopping, and lets go with this process.
