@@ -122,7 +122,7 @@ func ownProgram() (*os.File, error) {
 		fd, err = unix.MemfdCreate("hermes-guest", unix.MFD_CLOEXEC)
 	}
 	if err != nil {
-		return nil, os.NewSyscallError("memfd_create", err)
+		return nil, fmt.Errorf("memfd_create: %w (see the sysctl vm.memfd_noexec)", err)
 	}
 	file := os.NewFile(uintptr(fd), "hermes-guest")
 	defer file.Close()
