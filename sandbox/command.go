@@ -62,6 +62,8 @@ const (
 	OutOfMemory = Reason(wire.ReasonOutOfMemory)
 	Lost        = Reason(wire.ReasonLost)
 	NotStarted  = Reason(wire.ReasonNotStarted)
+	// Killed is a background process that was ended by [Process.Kill].
+	Killed = Reason(wire.ReasonKilled)
 )
 
 // Result is how a command ended.

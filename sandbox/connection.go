@@ -85,6 +85,8 @@ type stream struct {
 	*wire.Writer
 }
 
+func (s *stream) hangUp() { s.Close() }
+
 // open starts a request with its first frame.
 func (c *connection) open(t wire.Type, m any) (*stream, error) {
 	conn, err := c.mux.OpenStream()

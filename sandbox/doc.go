@@ -12,6 +12,10 @@
 //	box, err := manager.Ensure(ctx, sandbox.Identity{Home: home, Task: "build"}, sandbox.Spec{})
 //	result, err := box.Exec(ctx, sandbox.Command{Line: "make", Stdout: os.Stdout})
 //
+// [Sandbox.Start] leaves a command running in the background: a [Process], with a
+// log, which any later caller finds by its id. What happens to it can be had as
+// an [Event].
+//
 // What is really enforced is in the sandbox's [Posture]; a Spec can demand parts
 // of it, and then gets them or an error, never something weaker.
 //

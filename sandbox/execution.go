@@ -293,6 +293,12 @@ func (x *execution) lost(why string, recreated bool) Result {
 }
 
 func (x *execution) result(e wire.Exit, recreated bool) Result {
-	return Result{ID: x.request.ID, Code: e.Code, Reason: Reason(e.Reason), Signal: e.Signal, Message: e.Message, Cwd: e.Cwd,
-		CwdFallback: e.CwdFallback, Survivors: e.Survivors, Missed: x.missed, Recreated: recreated, Duration: e.Duration}
+	r := publicResult(x.request.ID, e)
+	r.Missed, r.Recreated = x.missed, recreated
+	return r
+}
+
+func publicResult(id string, e wire.Exit) Result {
+	return Result{ID: id, Code: e.Code, Reason: Reason(e.Reason), Signal: e.Signal, Message: e.Message, Cwd: e.Cwd,
+		CwdFallback: e.CwdFallback, Survivors: e.Survivors, Duration: e.Duration}
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"path"
 	"slices"
 	"strings"
 
@@ -21,6 +22,8 @@ type Forker interface {
 	Original(ctx context.Context, id Identity) (Identity, error)
 	// Changes lists what a sandbox has changed since it was forked or made.
 	Changes(ctx context.Context, id Identity) ([]Change, error)
+	// Commit makes paths that a fork has changed its original's, which does not run.
+	Commit(ctx context.Context, fork, original Identity, paths []string) error
 	// Remembered is the spec that a sandbox with files comes back with, without
 	// the values of its variables; ErrNotFound means that there is none.
 	Remembered(ctx context.Context, id Identity) (Spec, error)
@@ -163,4 +166,64 @@ func (m *Manager) Remembered(ctx context.Context, id Identity) (Spec, error) {
 		return Spec{}, ErrNotFound
 	}
 	return f.Remembered(ctx, id.Normal())
+}
+
+// Commit makes what a fork has changed its original's: each of the given paths, and
+// all changes below one. It returns what it changed. The original must be idle and is
+// ended for it, as for a fork; nothing may run in the fork.
+func (m *Manager) Commit(ctx context.Context, fork Identity, paths []string) ([]Change, error) {
+	f, err := m.forker()
+	if err != nil {
+		return nil, err
+	}
+	fork = fork.Normal()
+	original, err := f.Original(ctx, fork)
+	if err != nil {
+		return nil, err
+	}
+	unlock, err := m.lockAll(ctx, []Identity{fork, original})
+	if err != nil {
+		return nil, err
+	}
+	defer unlock()
+	if st, err := m.StatusOf(ctx, fork); err == nil && (st.Commands > 0 || st.Processes > 0) {
+		return nil, &BusyError{fork.Task, st.Commands, st.Processes}
+	}
+	all, err := f.Changes(ctx, fork)
+	if err != nil {
+		return nil, err
+	}
+	chosen, err := choose(all, paths)
+	if err != nil {
+		return nil, err
+	}
+	if err := m.park(ctx, original); err != nil {
+		return nil, err
+	}
+	names := make([]string, len(chosen))
+	for i, c := range chosen {
+		names[i] = c.Path
+	}
+	return chosen, f.Commit(ctx, fork, original, names)
+}
+
+// choose returns the changes at and below the paths. Each path must have some.
+func choose(all []Change, paths []string) ([]Change, error) {
+	var chosen []Change
+	for _, p := range paths {
+		p = path.Clean("/" + p)
+		found := false
+		for _, c := range all {
+			if c.Path == p || p == "/" || strings.HasPrefix(c.Path, p+"/") {
+				found = true
+				if !slices.Contains(chosen, c) {
+					chosen = append(chosen, c)
+				}
+			}
+		}
+		if !found {
+			return nil, fmt.Errorf("nothing has changed at %s", p)
+		}
+	}
+	return chosen, nil
 }

@@ -79,6 +79,10 @@ func (m *Manager) Ensure(ctx context.Context, id Identity, spec Spec) (*Sandbox,
 		return nil, fmt.Errorf("cannot make a sandbox: %w", err)
 	}
 	id = id.Normal()
+	// What an engine cannot leave out is its default.
+	if networks := m.engine.Capabilities().Networks; spec.Network == "" && len(networks) > 0 {
+		spec.Network = networks[0]
+	}
 	conn, err := m.open(ctx, id, spec)
 	if err != nil {
 		return nil, err

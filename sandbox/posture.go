@@ -45,6 +45,7 @@ type Fact struct {
 
 // Names of facts, which are also what Spec.Require can demand.
 const (
+	FactIsolation    = "isolation"
 	FactNamespaces   = "namespaces"
 	FactIDs          = "ids"
 	FactCapabilities = "capabilities"
@@ -64,8 +65,8 @@ const (
 
 // FactNames lists what can be demanded.
 func FactNames() []string {
-	return []string{FactNamespaces, FactIDs, FactCapabilities, FactPrivileges, FactSeccomp, FactLandlock, FactMemory,
-		FactCPUs, FactPids, FactNetwork, FactRoot, FactTreeKill, FactLifetime, FactHost, FactCalls}
+	return []string{FactIsolation, FactNamespaces, FactIDs, FactCapabilities, FactPrivileges, FactSeccomp, FactLandlock,
+		FactMemory, FactCPUs, FactPids, FactNetwork, FactRoot, FactTreeKill, FactLifetime, FactHost, FactCalls}
 }
 
 // Deviations lists what is weaker than the default.

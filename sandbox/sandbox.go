@@ -25,8 +25,11 @@ type Sandbox struct {
 	mu      sync.Mutex
 	conn    *connection
 	closed  bool
-	running map[*execution]struct{}
+	running map[hanger]struct{}
 }
+
+// hanger is something that waits for the guest, and returns when it is hung up.
+type hanger interface{ hangUp() }
 
 // Identity says whose sandbox this is.
 func (s *Sandbox) Identity() Identity { return s.identity }
@@ -144,8 +147,8 @@ func (s *Sandbox) isClosed() bool {
 	return s.closed
 }
 
-// track keeps the commands that must return when the hold is closed.
-func (s *Sandbox) track(x *execution, runs bool) {
+// track keeps what must return when the hold is closed.
+func (s *Sandbox) track(x hanger, runs bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if !runs {
@@ -153,7 +156,7 @@ func (s *Sandbox) track(x *execution, runs bool) {
 		return
 	}
 	if s.running == nil {
-		s.running = make(map[*execution]struct{})
+		s.running = make(map[hanger]struct{})
 	}
 	s.running[x] = struct{}{}
 }

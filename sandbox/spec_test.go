@@ -156,7 +156,7 @@ func TestPostureSaysWhatIsMissing(t *testing.T) {
 	if err == nil || err.Error() != want {
 		t.Errorf("the error is %q, not %q", err, want)
 	}
-	if err := posture.Check([]string{"magic"}); err == nil || !strings.Contains(err.Error(), "it is none of namespaces, ids") {
+	if err := posture.Check([]string{"magic"}); err == nil || !strings.Contains(err.Error(), "it is none of isolation, namespaces, ids") {
 		t.Errorf("the error is %v", err)
 	}
 	var names []string

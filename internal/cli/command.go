@@ -36,21 +36,30 @@ func (o *commandOptions) addSession(cmd *cobra.Command, what string) {
 	cmd.Flags().StringVar(&o.session, "session", "", what)
 }
 
+// addLine makes the arguments a program, or lets a line take their place.
+func (o *commandOptions) addLine(cmd *cobra.Command) {
+	cmd.Flags().SetInterspersed(false) // what follows the command's name is the command's
+	cmd.Flags().StringVarP(&o.line, "command", "c", "", "`LINE` for the sandbox's shell, instead of a program and its arguments")
+}
+
 // addCommandFlags adds what commands other than a shell have.
 func (o *commandOptions) addCommandFlags(cmd *cobra.Command) {
+	o.addLine(cmd)
 	f := cmd.Flags()
-	f.SetInterspersed(false) // what follows the command's name is the command's
-	f.StringVarP(&o.line, "command", "c", "", "`LINE` for the sandbox's shell, instead of a program and its arguments")
 	f.StringVar(&o.timeout, "timeout", "", "`TIME` after which the whole tree is ended: seconds, 90s, 5m, or 0 for never\n(default TERMINAL_TIMEOUT, else 180; with -t never)")
 	f.BoolVarP(&o.interactive, "interactive", "i", false, "pass standard input on; without it the command reads end of file")
 	f.BoolVarP(&o.tty, "tty", "t", false, "give the command a terminal; with -i it is yours")
 	f.BoolVar(&o.json, "json", false, "print one JSON object with output and result, instead of the output")
-	f.StringVar(&o.maxOutput, "max-output", fmt.Sprint(defaultMaxOutput), "with --json: `CHARACTERS` kept of each stream, or none for all")
+	addMaxOutput(cmd, &o.maxOutput)
 }
 
-// command checks the options and makes the command that they mean.
-func (o *commandOptions) command(a *app, c config.Config, argv []string) (sandbox.Command, error) {
-	command := sandbox.Command{Argv: argv, Line: o.line, Cwd: o.cwd, Timeout: c.Timeout}
+func addMaxOutput(cmd *cobra.Command, to *string) {
+	cmd.Flags().StringVar(to, "max-output", fmt.Sprint(defaultMaxOutput), "with --json: `CHARACTERS` kept of each stream, or none for all")
+}
+
+// program checks the options that say what runs and makes a command of them.
+func (o *commandOptions) program(a *app, argv []string) (sandbox.Command, error) {
+	command := sandbox.Command{Argv: argv, Line: o.line, Cwd: o.cwd}
 	given := o.cmd.Flags().Changed
 	switch {
 	case given("command") && len(argv) > 0:
@@ -59,6 +68,27 @@ func (o *commandOptions) command(a *app, c config.Config, argv []string) (sandbo
 		return command, usagef("cannot run nothing: give -c LINE or -- PROGRAM ARGUMENT…; see %q", o.cmd.CommandPath()+" --help")
 	case len(argv) > 0 && argv[0] == "":
 		return command, usagef("cannot run a program without a name")
+	}
+	if given("command") && strings.TrimSpace(o.line) == "" {
+		command.Line = ":" // what a shell makes of an empty line
+	}
+	var err error
+	if given("timeout") {
+		if command.Timeout, err = parseTimeout("--timeout", o.timeout); err != nil {
+			return command, err
+		}
+	}
+	command.Env, err = environment(a.lookup, o.envFiles, o.env)
+	return command, err
+}
+
+// command checks the options and makes the command that they mean.
+func (o *commandOptions) command(a *app, c config.Config, argv []string) (sandbox.Command, error) {
+	given := o.cmd.Flags().Changed
+	command, err := o.program(a, argv)
+	switch {
+	case err != nil:
+		return command, err
 	case o.json && o.tty:
 		return command, usagef("cannot use --json with a terminal (-t)")
 	case o.tty && !isTerminal(a.stdin):
@@ -66,22 +96,10 @@ func (o *commandOptions) command(a *app, c config.Config, argv []string) (sandbo
 	case given("max-output") && !o.json:
 		return command, usagef("cannot use --max-output without --json")
 	}
-	if given("command") && strings.TrimSpace(o.line) == "" {
-		command.Line = ":" // what a shell makes of an empty line
+	if !given("timeout") && !o.tty {
+		command.Timeout = c.Timeout
 	}
-	if o.tty {
-		command.Timeout = 0
-	}
-	var err error
-	if o.keep, err = parseMaxOutput(o.maxOutput); err != nil {
-		return command, err
-	}
-	if given("timeout") {
-		if command.Timeout, err = parseTimeout(o.timeout); err != nil {
-			return command, err
-		}
-	}
-	command.Env, err = environment(a.lookup, o.envFiles, o.env)
+	o.keep, err = parseMaxOutput(o.maxOutput)
 	return command, err
 }
 
@@ -158,7 +176,7 @@ func (a *app) remark(r sandbox.Result) {
 		a.say("%s", r.Message)
 	}
 	if r.Recreated {
-		a.say("the sandbox had ended and was made anew; its sessions and processes are gone")
+		a.say("%s", madeAnew)
 	}
 	if r.Missed > 0 {
 		a.say("%d bytes of the command's output were lost", r.Missed)
@@ -167,6 +185,8 @@ func (a *app) remark(r sandbox.Result) {
 		a.say("%s of the command would not end", plural(n, "process", "processes"))
 	}
 }
+
+const madeAnew = "the sandbox had ended and was made anew; its sessions and processes are gone"
 
 func writeJSON(w io.Writer, v any) error {
 	encoder := json.NewEncoder(w)

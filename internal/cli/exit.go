@@ -20,7 +20,8 @@ const (
 	plain   kind = 1 << iota // does something itself
 	runner                   // runs a command and ends as that one did
 	judge                    // looks at something and says whether it is well
-	anyKind = plain | runner | judge
+	starter                  // starts a command and does not wait for it
+	anyKind = plain | runner | judge | starter
 )
 
 // Statuses that the code names.
@@ -48,13 +49,14 @@ var outcomes = []outcome{
 	{kind: plain, status: "0", what: "done"},
 	{kind: runner, status: "0", what: "the command succeeded"},
 	{kind: judge, status: "0", what: "all is well, or works but less (notes)"},
-	{kind: plain, status: "1", what: "it could not be done", code: 1, rest: true},
+	{kind: starter, status: "0", what: "the command runs"},
+	{kind: plain | starter, status: "1", what: "it could not be done", code: 1, rest: true},
 	{kind: judge, status: "1", what: "something is bad: what Hermes needs does not work", code: 1, rest: true},
 	{kind: anyKind, status: "2", what: "wrong usage: nothing was done", code: 2, matches: isA[*usageError]},
 	{kind: runner, status: "124", what: "the command's time was over"},
 	{kind: runner, status: "125", what: "Hermes could not run the command, or cannot say how it ended", code: statusCannotRun, rest: true},
-	{kind: runner, status: "126", what: "the command cannot be executed, or its directory does not exist"},
-	{kind: runner, status: "127", what: "the command was not found"},
+	{kind: runner | starter, status: "126", what: "the command cannot be executed, or its directory does not exist"},
+	{kind: runner | starter, status: "127", what: "the command was not found"},
 	{kind: anyKind, status: "130", what: "interrupted, or nobody reads the output any more", code: statusInterrupted, matches: isInterrupt},
 	{kind: runner, status: "128+N", what: "the command ended by signal N; 137 also when memory ran out"},
 	{kind: runner, status: "other", what: "the command's own"},
@@ -161,10 +163,11 @@ func oneLine(s string) string {
 }
 
 // kindAnnotation marks the commands that are not plain: those that run commands,
-// and, with the value judges, those that judge.
+// and, with the values judges and starts, those that judge or start.
 const (
 	kindAnnotation = "hermes-kind"
 	judges         = "judges"
+	starts         = "starts"
 )
 
 func kindOf(cmd *cobra.Command) kind {
@@ -173,6 +176,8 @@ func kindOf(cmd *cobra.Command) kind {
 		return plain
 	case cmd.Annotations[kindAnnotation] == judges:
 		return judge
+	case cmd.Annotations[kindAnnotation] == starts:
+		return starter
 	}
 	return runner
 }

@@ -54,6 +54,16 @@ func (t *target) obtain(ctx context.Context, a *app, m *sandbox.Manager, c confi
 	return m.Ensure(ctx, id, whole)
 }
 
+// attach returns the target's sandbox as it is, for those who only look into it. One
+// that does not run is started.
+func (t *target) attach(ctx context.Context, a *app, m *sandbox.Manager, c config.Config) (*sandbox.Sandbox, error) {
+	box, err := m.Attach(ctx, t.identity(c))
+	if errors.Is(err, sandbox.ErrNotFound) || errors.Is(err, sandbox.ErrGone) {
+		return t.obtain(ctx, a, m, c, nil)
+	}
+	return box, err
+}
+
 // keepsFiles says whether a sandbox keeps its files when nobody said anything
 // about that. Where it has none of its own there is nothing to lose.
 func keepsFiles(m *sandbox.Manager, c config.Config) bool {

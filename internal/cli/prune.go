@@ -26,7 +26,7 @@ func newPrune(a *app) *cobra.Command {
 		Short:                 "Remove sandboxes that nobody has used for long, or all",
 		Long: "Removes the sandboxes of this home that nobody has used for twice their lifetime (TERMINAL_LIFETIME_SECONDS, 300 s),\n" +
 			"and traces of ones that died; their files stay. With --all it removes every trace of every sandbox of this home:\n" +
-			"in use or not, with all files. On a terminal it asks first.",
+			"in use or not, with all files. On a terminal it asks first. All engines are meant, unless one is named.",
 		Example: "hermes sandbox prune\nhermes sandbox prune --json\nhermes sandbox prune --all --yes",
 		Args:    noArguments,
 		RunE:    func(cmd *cobra.Command, _ []string) error { return runPrune(cmd.Context(), a, &o) },
@@ -44,12 +44,28 @@ func runPrune(ctx context.Context, a *app, o *pruneOptions) error {
 		return err
 	}
 	defer a.close(m)
+	managers := []*sandbox.Manager{m}
+	if !o.engineGiven() {
+		for _, name := range engineNames() {
+			// One that this system cannot have has no sandboxes here.
+			if other, err := managerOf(a, c, name); err == nil && name != c.Engine {
+				defer a.close(other)
+				managers = append(managers, other)
+			}
+		}
+	}
 	if o.all && !o.yes && isTerminal(a.stdin) {
 		if err := a.confirm(ctx, fmt.Sprintf("Remove all sandboxes of %s with all their files? [y/N] ", printable(c.Home))); err != nil {
 			return err
 		}
 	}
-	report, err := m.Prune(ctx, c.Home, o.all)
+	var report sandbox.PruneReport
+	for _, m := range managers {
+		r, pruneErr := m.Prune(ctx, c.Home, o.all)
+		report.Removed, report.Kept = append(report.Removed, r.Removed...), append(report.Kept, r.Kept...)
+		report.Leftovers += r.Leftovers
+		err = errors.Join(err, pruneErr)
+	}
 	if o.all {
 		err = errors.Join(err, mounts.Forget(c))
 	}

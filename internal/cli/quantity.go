@@ -50,17 +50,18 @@ func parsePids(s string) (int64, error) {
 	return 0, usagef("cannot use --pids %q: give a number like 100, or %q", s, noLimit)
 }
 
-// parseTimeout reads seconds, or a duration with its unit; zero means none.
-func parseTimeout(s string) (time.Duration, error) {
+// parseTimeout reads the seconds of a flag, or a duration with its unit; zero means
+// none.
+func parseTimeout(flag, s string) (time.Duration, error) {
 	d, err := time.ParseDuration(s)
 	if seconds, parseErr := strconv.ParseFloat(s, 64); parseErr == nil && math.Abs(seconds) < math.MaxInt64/float64(time.Second) {
 		d, err = time.Duration(seconds*float64(time.Second)), nil
 	}
 	if err != nil {
-		return 0, usagef("cannot use --timeout %q: give seconds, or a duration like 90s or 5m", s)
+		return 0, usagef("cannot use %s %q: give seconds, or a duration like 90s or 5m", flag, s)
 	}
 	if d < 0 {
-		return 0, usagef("cannot use --timeout %q: it is negative; 0 means none", s)
+		return 0, usagef("cannot use %s %q: it is negative; 0 means none", flag, s)
 	}
 	return d, nil
 }

@@ -10,7 +10,7 @@ func TestQuantities(t *testing.T) {
 	memory := func(s string) (any, error) { return wrap(parseMemory(s)) }
 	cpus := func(s string) (any, error) { return wrap(parseCPUs(s)) }
 	pids := func(s string) (any, error) { return wrap(parsePids(s)) }
-	timeout := func(s string) (any, error) { return wrap(parseTimeout(s)) }
+	timeout := func(s string) (any, error) { return wrap(parseTimeout("--timeout", s)) }
 	output := func(s string) (any, error) { return wrap(parseMaxOutput(s)) }
 	for _, c := range []struct {
 		name  string

@@ -11,6 +11,7 @@ import (
 
 	"hermes.example/hermes/internal/config"
 	"hermes.example/hermes/sandbox"
+	"hermes.example/hermes/sandbox/engine/local"
 	"hermes.example/hermes/sandbox/engine/native"
 )
 
@@ -19,9 +20,10 @@ var engines = map[string]func(*app, config.Config) (sandbox.Engine, error){
 	"native": func(a *app, c config.Config) (sandbox.Engine, error) {
 		return native.New(native.Options{Root: c.SandboxRoot, Progress: a.newFetching()})
 	},
+	"local": func(_ *app, c config.Config) (sandbox.Engine, error) {
+		return local.New(local.Options{Root: c.SandboxRoot})
+	},
 }
-
-const defaultEngine = "native"
 
 func engineNames() []string {
 	names := make([]string, 0, len(engines))
@@ -35,6 +37,7 @@ func engineNames() []string {
 // target says which sandbox is meant.
 type target struct {
 	task, profile, engine string
+	engineGiven           func() bool // nil for commands without the flag
 }
 
 func (t *target) addTask(a *app, cmd *cobra.Command) {
@@ -47,7 +50,8 @@ func (t *target) addProfile(cmd *cobra.Command) {
 }
 
 func (t *target) addEngine(cmd *cobra.Command) {
-	cmd.Flags().StringVar(&t.engine, "engine", defaultEngine, "what makes the sandbox: `NAME`, one of "+strings.Join(engineNames(), ", "))
+	cmd.Flags().StringVar(&t.engine, "engine", "", "what makes the sandbox: `NAME`, one of "+strings.Join(engineNames(), ", ")+"\n(default TERMINAL_ENV, else "+config.DefaultEngine+")")
+	t.engineGiven = func() bool { return cmd.Flags().Changed("engine") }
 	mustComplete(cmd, "engine", cobra.FixedCompletions(engineNames(), cobra.ShellCompDirectiveNoFileComp))
 }
 
@@ -66,13 +70,21 @@ func (t *target) open(a *app) (*sandbox.Manager, config.Config, error) {
 }
 
 func (t *target) manager(a *app, c config.Config) (*sandbox.Manager, error) {
-	newEngine, ok := engines[t.engine]
+	if t.engineGiven != nil && t.engineGiven() {
+		return managerOf(a, c, t.engine)
+	}
+	return managerOf(a, c, c.Engine)
+}
+
+// managerOf returns a manager of the engine of that name.
+func managerOf(a *app, c config.Config, name string) (*sandbox.Manager, error) {
+	newEngine, ok := engines[name]
 	if !ok {
-		return nil, usagef("cannot use the engine %q: this hermes has %s", t.engine, strings.Join(engineNames(), ", "))
+		return nil, usagef("cannot use the engine %q: this hermes has %s; name one by --engine or TERMINAL_ENV", name, strings.Join(engineNames(), ", "))
 	}
 	e, err := newEngine(a, c)
 	if err != nil {
-		return nil, cannot("use the engine "+t.engine, err)
+		return nil, cannot("use the engine "+name, err)
 	}
 	// A lifetime of zero means the shortest to the user, the default to the Manager.
 	return sandbox.NewManager(e, sandbox.Options{Lifetime: max(c.Lifetime, time.Second), NoSweep: !c.OrphanReaper}), nil
@@ -86,7 +98,7 @@ func randomTask() string {
 
 // completeTasks offers the tasks that have a sandbox.
 func (a *app) completeTasks(cmd *cobra.Command, _ []string, _ string) ([]cobra.Completion, cobra.ShellCompDirective) {
-	t := target{engine: defaultEngine}
+	var t target
 	m, c, err := t.open(a)
 	if err != nil {
 		return nil, cobra.ShellCompDirectiveError

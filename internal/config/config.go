@@ -20,6 +20,9 @@ import (
 type Config struct {
 	// Home is the data directory (HERMES_HOME, else .hermes in the caller's home).
 	Home string
+	// Engine is what makes sandboxes (TERMINAL_ENV, in the file "backend"). Whether there is one of that
+	// name is for who makes engines to say.
+	Engine string
 	// SandboxRoot is where sandboxes keep their files (TERMINAL_SANDBOX_DIR,
 	// else "sandboxes" in Home).
 	SandboxRoot string
@@ -37,6 +40,10 @@ type Config struct {
 	settings *settings
 }
 
+// DefaultEngine is used where none is named. It is never another one because this one
+// cannot work here: that is an error.
+const DefaultEngine = "native"
+
 // The defaults of what is a number or a switch.
 const (
 	DefaultTimeout      = 180 * time.Second
@@ -52,7 +59,7 @@ type Lookup func(name string) (value string, found bool)
 // value of the wrong kind. What only matters to sandboxes with mounts is read by
 // Mounts.
 func Load(lookup Lookup) (Config, error) {
-	c := Config{Timeout: DefaultTimeout, Lifetime: DefaultLifetime, OrphanReaper: DefaultOrphanReaper, Persistent: DefaultPersistent}
+	c := Config{Engine: DefaultEngine, Timeout: DefaultTimeout, Lifetime: DefaultLifetime, OrphanReaper: DefaultOrphanReaper, Persistent: DefaultPersistent}
 	if err := c.readHome(lookup); err != nil {
 		return Config{}, err
 	}
@@ -69,6 +76,9 @@ func Load(lookup Lookup) (Config, error) {
 	}
 	if err := c.settings.seconds("lifetime_seconds", &c.Lifetime); err != nil {
 		return Config{}, err
+	}
+	if backend := c.settings.find("backend"); backend.value != nil {
+		c.Engine = strings.ToLower(backend.text())
 	}
 	c.settings.boolean("docker_orphan_reaper", &c.OrphanReaper)
 	c.settings.boolean("container_persistent", &c.Persistent)

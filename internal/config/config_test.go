@@ -20,7 +20,7 @@ func TestDefaults(t *testing.T) {
 		t.Fatal(err)
 	}
 	home, _ := filepath.Abs("/h/.hermes")
-	want := Config{Home: home, SandboxRoot: filepath.Join(home, "sandboxes"), Timeout: 180 * time.Second, Lifetime: 300 * time.Second, OrphanReaper: true, Persistent: true}
+	want := Config{Home: home, Engine: "native", SandboxRoot: filepath.Join(home, "sandboxes"), Timeout: 180 * time.Second, Lifetime: 300 * time.Second, OrphanReaper: true, Persistent: true}
 	if got.settings = nil; got != want {
 		t.Errorf("got %+v, want %+v", got, want)
 	}
@@ -29,14 +29,15 @@ func TestDefaults(t *testing.T) {
 func TestEveryVariableIsRead(t *testing.T) {
 	got, err := Load(from(map[string]string{
 		"HERMES_HOME": "/data", "TERMINAL_SANDBOX_DIR": "/fast", "TERMINAL_TIMEOUT": "7",
-		"TERMINAL_LIFETIME_SECONDS": "8", "TERMINAL_DOCKER_ORPHAN_REAPER": "no", "TERMINAL_CONTAINER_PERSISTENT": "no",
+		"TERMINAL_LIFETIME_SECONDS": "8", "TERMINAL_DOCKER_ORPHAN_REAPER": "no", "TERMINAL_ENV": "Local",
+		"TERMINAL_CONTAINER_PERSISTENT": "no",
 	}))
 	if err != nil {
 		t.Fatal(err)
 	}
 	home, _ := filepath.Abs("/data")
 	root, _ := filepath.Abs("/fast")
-	want := Config{Home: home, SandboxRoot: root, Timeout: 7 * time.Second, Lifetime: 8 * time.Second}
+	want := Config{Home: home, Engine: "local", SandboxRoot: root, Timeout: 7 * time.Second, Lifetime: 8 * time.Second}
 	if got.settings = nil; got != want {
 		t.Errorf("got %+v, want %+v", got, want)
 	}

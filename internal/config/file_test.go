@@ -185,3 +185,18 @@ func TestTheSwitchForProfileMounts(t *testing.T) {
 		}
 	}
 }
+
+func TestTheEngineIsTheBackend(t *testing.T) {
+	for name, test := range map[string]struct {
+		file, variable, want string
+	}{
+		"neither":      {"", "", DefaultEngine},
+		"the variable": {"", "local", "local"},
+		"the file":     {"terminal:\n  backend: local\n", "", "local"},
+		"both":         {"terminal:\n  backend: docker\n", "local", "docker"},
+	} {
+		if c, err := Load(inHome(t, test.file, map[string]string{"TERMINAL_ENV": test.variable})); err != nil || c.Engine != test.want {
+			t.Errorf("%s: %q, %v", name, c.Engine, err)
+		}
+	}
+}

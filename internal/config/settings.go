@@ -24,12 +24,15 @@ type setting struct {
 }
 
 // find looks for a key of the terminal section, whose variable has the same name
-// in capitals.
+// in capitals, but for one.
 func (s *settings) find(key string) setting {
 	if value := s.file.terminal[key]; value != nil && value != "" {
 		return setting{value, "terminal." + key, " in " + s.file.path}
 	}
 	found := setting{name: "TERMINAL_" + strings.ToUpper(key)}
+	if key == "backend" {
+		found.name = "TERMINAL_ENV"
+	}
 	if value := get(s.lookup, found.name); value != "" {
 		found.value = value
 	}

@@ -48,12 +48,21 @@ type command struct {
 	oomBefore      int64
 	lookupsBefore  int64
 	memory, disk   int64 // output kept after the end
+	// background is set for a background process, which lives as others do, but
+	// keeps its output in a log and is remembered by the registry.
+	background *background
 
-	ready   chan struct{}    // closed when it was launched, or could not be
-	stop    chan wire.Reason // asks supervise to end the tree
+	ready   chan struct{} // closed when it was launched, or could not be
+	stop    chan ending   // asks supervise to end the tree
 	callers atomic.Int32
 	exit    atomic.Pointer[wire.Exit]
 	done    chan struct{}
+}
+
+// ending is a request to end a command's tree.
+type ending struct {
+	reason wire.Reason
+	grace  time.Duration
 }
 
 func newCommand(req wire.Exec) *command {
@@ -63,20 +72,14 @@ func newCommand(req wire.Exec) *command {
 	if req.Grace <= 0 {
 		req.Grace = defaultGrace
 	}
-	return &command{id: req.ID, request: req, began: bootTime(), ready: make(chan struct{}), stop: make(chan wire.Reason, 1), done: make(chan struct{})}
+	return &command{id: req.ID, request: req, began: bootTime(), ready: make(chan struct{}), stop: make(chan ending, 1), done: make(chan struct{})}
 }
 
 // start makes the descriptors and starts the process. What fails here ends the
 // command with the status a shell would give.
 func (c *command) start(s *Server, sc *spawn.Command) (<-chan syscall.WaitStatus, error) {
-	var ring func() (*os.File, error)
-	if s.config.Spool != nil {
-		ring = spoolDir{s.config.Spool}.newRing
-	}
-	c.stdout = newOutput(c.request.Window, ring)
-	c.stderr = c.stdout
-	if !c.request.Merge && c.request.TTY == nil {
-		c.stderr = newOutput(c.request.Window, ring)
+	if c.background == nil {
+		c.makeOutputs(s.config.Spool)
 	}
 	if c.fallback != "" {
 		c.stderr.Write([]byte("hermes: the working directory no longer exists; running in " + c.fallback + "\n"))
@@ -101,13 +104,23 @@ func (c *command) start(s *Server, sc *spawn.Command) (<-chan syscall.WaitStatus
 	return exited, err
 }
 
-// execVariable marks every process of a command that keeps its environment.
-const execVariable = "HERMES_EXEC_ID"
+// makeOutputs makes what the output of a command is kept in for its callers.
+func (c *command) makeOutputs(spool *os.File) {
+	var ring func() (*os.File, error)
+	if spool != nil {
+		ring = spoolDir{spool}.newRing
+	}
+	c.stdout = newOutput(c.request.Window, ring)
+	c.stderr = c.stdout
+	if !c.request.Merge && c.request.TTY == nil {
+		c.stderr = newOutput(c.request.Window, ring)
+	}
+}
 
 // startTree starts a process as the first of a tree that can be ended as a whole.
 // Foreign says which of the guest's children belong to other trees.
 func (s *Server) startTree(sc *spawn.Command, id string, foreign func(process) bool) (int, <-chan syscall.WaitStatus, tree, error) {
-	entry := execVariable + "=" + id
+	entry := wire.ExecVariable + "=" + s.config.Name + id
 	sc.Env = append(sc.Env, entry)
 	sc.UID, sc.GID, sc.Rlimits = s.config.UID, s.config.GID, s.config.Rlimits
 	if s.cgroups == nil && s.reaper.marks != nil {
@@ -141,20 +154,21 @@ func (s *Server) startTree(sc *spawn.Command, id string, foreign func(process) b
 func (c *command) supervise(s *Server, exited <-chan syscall.WaitStatus, alarm *alarm) {
 	defer alarm.stop()
 	go alarm.wait()
-	reason := wire.ReasonExit
+	end := ending{wire.ReasonExit, c.request.Grace}
 	var status syscall.WaitStatus
 	select {
 	case status = <-exited:
 	case <-alarm.C:
-		reason = wire.ReasonTimeout
-	case reason = <-c.stop:
+		end.reason = wire.ReasonTimeout
+	case end = <-c.stop:
 	}
-	exit := wire.Exit{Reason: reason, CwdFallback: c.fallback}
-	if reason != wire.ReasonExit {
-		exit.Survivors = endTree(c.tree, c.request.Grace)
+	exit := wire.Exit{Reason: end.reason, CwdFallback: c.fallback}
+	if end.reason != wire.ReasonExit {
+		exit.Survivors = endTree(c.tree, end.grace)
 		select {
 		case status = <-exited:
-		case <-time.After(time.Second): // it is among the survivors
+		case <-time.After(time.Second):
+			status = syscall.WaitStatus(syscall.SIGKILL) // it is among the survivors
 		}
 		s.reaper.reapAll() // until then its dead count to the limit of processes
 	}
@@ -162,7 +176,9 @@ func (c *command) supervise(s *Server, exited <-chan syscall.WaitStatus, alarm *
 	c.drain()
 	c.judge(s, &exit, status)
 	if c.state != nil {
-		exit.Cwd = c.state.finish(exit.Reason == wire.ReasonExit || exit.Reason == wire.ReasonSignal)
+		// What runs in the background uses a session and does not change it: it
+		// may end when nobody thinks of it any more.
+		exit.Cwd = c.state.finish(c.background == nil && (exit.Reason == wire.ReasonExit || exit.Reason == wire.ReasonSignal))
 	}
 	c.finish(s, exit)
 }
@@ -178,6 +194,11 @@ func (c *command) judge(s *Server, exit *wire.Exit, status syscall.WaitStatus) {
 		c.note("[Command interrupted]")
 	case wire.ReasonLost:
 		exit.Code = 130
+	case wire.ReasonKilled:
+		exit.Code = status.ExitStatus()
+		if status.Signaled() {
+			exit.Signal, exit.Code = int(status.Signal()), 128+int(status.Signal())
+		}
 	default:
 		exit.Code = status.ExitStatus()
 		if status.Signaled() {
@@ -216,12 +237,18 @@ func (c *command) finish(s *Server, exit wire.Exit) {
 			exit.Stderr = c.stderr.size()
 		}
 	}
+	if c.background != nil {
+		c.background.ended = time.Now().UTC()
+	}
 	c.exit.Store(&exit)
 	if c.stdout != nil {
 		c.stdout.wake()
 		c.stderr.wake()
 	}
 	s.settle(c)
+	if c.background != nil {
+		s.endBackground(c)
+	}
 	close(c.done)
 	s.retain(c)
 }
@@ -283,16 +310,21 @@ func (c *command) endInput() {
 }
 
 // end asks supervise to end the command; only the first reason counts.
-func (c *command) end(reason wire.Reason) {
+func (c *command) end(reason wire.Reason) { c.endWithin(reason, c.request.Grace) }
+
+func (c *command) endWithin(reason wire.Reason, grace time.Duration) {
 	select {
-	case c.stop <- reason:
+	case c.stop <- ending{reason, grace}:
 	default:
 	}
 }
 
-func (c *command) control(req wire.Control) error {
+func (c *command) control(s *Server, req wire.Control) error {
 	if req.Interrupt {
 		c.end(wire.ReasonInterrupted)
+	}
+	if req.Kill {
+		c.endWithin(wire.ReasonKilled, req.Grace)
 	}
 	if req.Size != nil && c.master != nil {
 		if err := pty.Setsize(c.master, &pty.Winsize{Rows: req.Size.Rows, Cols: req.Size.Cols}); err != nil && !errors.Is(err, os.ErrClosed) {
@@ -300,9 +332,7 @@ func (c *command) control(req wire.Control) error {
 		}
 	}
 	if req.Signal > 0 && c.exit.Load() == nil {
-		if err := unix.Kill(-c.pid, syscall.Signal(req.Signal)); err != nil && err != unix.ESRCH {
-			return os.NewSyscallError("kill", err)
-		}
+		return s.reaper.signalGroup(c.pid, syscall.Signal(req.Signal))
 	}
 	return nil
 }

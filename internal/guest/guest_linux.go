@@ -2,7 +2,7 @@
 // input and output, ends their whole trees, keeps sessions, and holds the lease
 // that says whether the sandbox is in use.
 //
-// cmd/hermes-guest runs it as PID 1. It knows the wire and nothing of engines,
+// cmd/hermes-guest runs it, as PID 1 or beside other processes. It knows the wire and nothing of engines,
 // and it must never let a process inside drive it: its only door is a listener
 // that the outside made.
 package guest
@@ -41,6 +41,12 @@ type Config struct {
 	Lookups *net.UDPConn
 	// Ephemeral ends the sandbox when its last user is gone.
 	Ephemeral bool
+	// Beside says that the guest is not PID 1 of a namespace of its own, but one
+	// process of the machine among others.
+	Beside bool
+	// Name is put before the ids of commands in their environment, so that what a
+	// guest that was killed has left can be found; empty for PID 1, who leaves none.
+	Name string
 }
 
 // Server is the guest at work.
@@ -49,9 +55,12 @@ type Server struct {
 	reaper  *reaper
 	shell   shell
 	journal *journal
-	names   *resolver // nil where names can be resolved
-	cgroups *cgroups  // nil where commands cannot have their own
-	null    int       // what a command without input reads
+	// registry and events are of background processes.
+	registry *registry
+	events   *events
+	names    *resolver // nil where names can be resolved
+	cgroups  *cgroups  // nil where commands cannot have their own
+	null     int       // what a command without input reads
 
 	mu          sync.Mutex
 	commands    map[string]*command
@@ -72,6 +81,7 @@ type Server struct {
 	findings findings
 
 	ended chan struct{}
+	lines sync.Map // the connections, where we must end them ourselves
 }
 
 // trimAfter is how long the guest is idle before it gives memory back.
@@ -84,6 +94,8 @@ const (
 func New(c Config) *Server {
 	s := &Server{
 		config:   c,
+		registry: openRegistry(c.Spool),
+		events:   openEvents(c.Spool),
 		reaper:   newReaper(c.Spawner),
 		shell:    findShell(c.Env),
 		journal:  openJournal(c.Spool),
@@ -103,6 +115,7 @@ func New(c Config) *Server {
 	if s.null, err = unix.Open(os.DevNull, unix.O_RDONLY|unix.O_CLOEXEC, 0); err != nil {
 		s.null = -1 // every command that needs it will say so
 	}
+	s.recall()
 	// The setup leaves some garbage behind; the first trim is for that.
 	s.trim = time.AfterFunc(trimFirst, trim)
 	return s
@@ -121,6 +134,9 @@ func (s *Server) Serve(l net.Listener) error {
 	if s.names != nil {
 		go s.names.run()
 	}
+	if s.config.Beside {
+		s.retireOnTerm()
+	}
 	go func() {
 		<-s.ended
 		l.Close()
@@ -129,6 +145,9 @@ func (s *Server) Serve(l net.Listener) error {
 		conn, err := l.Accept()
 		switch {
 		case errors.Is(err, net.ErrClosed):
+			if s.config.Beside {
+				s.endAll()
+			}
 			return nil
 		case err != nil:
 			// Too many descriptors or too little memory: a caller waits, and
@@ -159,11 +178,18 @@ func (s *Server) awaitCaller() {
 func (s *Server) hello() wire.Hello {
 	return wire.Hello{Major: wire.Major, Minor: wire.Minor, Build: s.config.Build,
 		Capabilities: []string{wire.CanReplay, wire.CanSessions, wire.CanTerminal, wire.CanRetire, wire.CanDirect,
-			wire.CanProbe}}
+			wire.CanProcesses, wire.CanProbe}}
 }
 
 func (s *Server) serveConn(conn net.Conn) {
 	defer conn.Close()
+	if s.config.Beside {
+		if !admits(conn) {
+			return
+		}
+		s.lines.Store(conn, nil)
+		defer s.lines.Delete(conn)
+	}
 	theirs, r, err := wire.Greet(conn)
 	if err != nil {
 		return
@@ -266,6 +292,8 @@ func (s *Server) serveStream(stream net.Conn, r *wire.Reader, w *wire.Writer) {
 		if s.decode(w, frame, &req) {
 			s.serveSession(w, req)
 		}
+	case wire.TypeStart, wire.TypeProcesses, wire.TypeLog, wire.TypeInput, wire.TypeWait, wire.TypeEvents:
+		s.serveBackground(stream, r, w, frame)
 	case wire.TypeProbe:
 		s.serveProbe(w)
 	default:
@@ -286,12 +314,7 @@ func fail(w *wire.Writer, code wire.FailureCode, message string) {
 }
 
 func (s *Server) status() wire.Status {
-	running := 0
-	for _, p := range processes() {
-		if p.pid != os.Getpid() && p.pid != 1 && p.parent != 0 && !p.zombie {
-			running++
-		}
-	}
+	running := s.countProcesses()
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	st := wire.Status{Build: s.config.Build, PID: os.Getpid(), Connections: s.connections, Commands: s.running,
@@ -303,6 +326,20 @@ func (s *Server) status() wire.Status {
 		st.Idle = 0
 	}
 	return st
+}
+
+// countProcesses says how many processes of commands live.
+func (s *Server) countProcesses() (n int) {
+	if s.config.Beside {
+		descendants(func(int) { n++ })
+		return n
+	}
+	for _, p := range processes() {
+		if p.pid != os.Getpid() && p.pid != 1 && p.parent != 0 && !p.zombie {
+			n++
+		}
+	}
+	return n
 }
 
 // serveRetire decides and acts under one lock, so nobody can come in between.

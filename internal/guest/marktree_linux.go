@@ -6,6 +6,8 @@ import (
 	"time"
 
 	"golang.org/x/sys/unix"
+
+	"hermes.example/hermes/internal/guest/mark"
 )
 
 // markTree is a command whose processes are known by their mark.
@@ -24,10 +26,12 @@ func (t *markTree) members() []int {
 	return alive
 }
 
-// killAll kills what it finds until nothing is found. A process that forks and ends
-// all the time is dead or gone whenever it is looked at. Where there are new ones
-// again and again, the whole sandbox is held still for the look.
-func (t *markTree) killAll() []int {
+func (t *markTree) killAll() []int { return killUntilQuiet(t.look, t.lookAtStillness, t.members) }
+
+// killUntilQuiet kills what look finds until it finds nothing. A process that forks
+// and ends all the time is dead or gone whenever it is looked at. Where there are new
+// ones again and again, it takes the other look. It returns the members that remain.
+func killUntilQuiet(look, stillLook func(f func(pid int)) (missed int), members func() []int) []int {
 	const patience, enough = 2, 2
 	deadline := bootTime() + killBound
 	killed := make(map[int]bool)
@@ -41,21 +45,21 @@ func (t *markTree) killAll() []int {
 				fresh++
 			}
 		}
-		look, weight := t.look, 1
+		weight := 1
 		if restless >= patience {
-			look, weight = t.lookAtStillness, enough
+			look, weight = stillLook, enough
 		}
 		if missed := look(kill); missed > 0 || fresh > 0 {
 			restless++
 			quiet = 0
-		} else if len(t.members()) == 0 {
+		} else if len(members()) == 0 {
 			quiet += weight
 		} else { // they are ending
 			time.Sleep(pause)
 			pause = min(pause*2, 20*time.Millisecond)
 		}
 		if bootTime() >= deadline {
-			return t.members()
+			return members()
 		}
 	}
 	return nil
@@ -92,6 +96,9 @@ func (t *markTree) close() {}
 // look calls f at once for every process of the command that it comes across, and
 // returns how many processes were gone before their mark could be read.
 func (t *markTree) look(f func(pid int)) (missed int) {
+	if os.Getpid() != 1 {
+		return t.lookBelow(f)
+	}
 	dir, err := unix.Open("/proc", unix.O_RDONLY|unix.O_DIRECTORY|unix.O_CLOEXEC, 0)
 	if err != nil {
 		return 1
@@ -117,7 +124,7 @@ func (t *markTree) look(f func(pid int)) (missed int) {
 			if err != nil || pid == self || pid <= 1 {
 				continue
 			}
-			if k, ok := markOf(pid); !ok {
+			if k, ok := mark.Of(pid); !ok {
 				missed++
 			} else if t.owns(pid, k) {
 				f(pid)
@@ -126,9 +133,29 @@ func (t *markTree) look(f func(pid int)) (missed int) {
 	}
 }
 
+// lookBelow is look where not everybody whom we see is in the sandbox. Who was gone
+// too soon may have been another command's, and the sandbox cannot be held still, so
+// it looks again until it is as good as certain to have met one that forks and ends.
+func (t *markTree) lookBelow(f func(pid int)) (missed int) {
+	const certain = 20
+	for range certain {
+		found := 0
+		missed = descendants(func(pid int) {
+			if k, ok := mark.Of(pid); ok && t.owns(pid, k) {
+				found++
+				f(pid)
+			}
+		})
+		if found > 0 || missed == 0 {
+			break
+		}
+	}
+	return 0
+}
+
 // owns also takes a process that has spoilt its mark, if it can have been ours and
 // descends from nobody else's: hiding whose it is must save no process.
-func (t *markTree) owns(pid int, k mark) bool {
+func (t *markTree) owns(pid int, k mark.Mark) bool {
 	for depth := 0; ; depth++ {
 		switch {
 		case t.marks.is(k, t.number):
@@ -143,7 +170,7 @@ func (t *markTree) owns(pid int, k mark) bool {
 			return true
 		}
 		pid = p.parent
-		if k, ok = markOf(pid); !ok {
+		if k, ok = mark.Of(pid); !ok {
 			return true
 		}
 	}

@@ -17,18 +17,33 @@ const inMemory = 64 << 10
 // by any number of followers.
 //
 // While a follower is attached the writer waits for it, as a pipe would: a slow
-// caller slows the command and loses nothing. Without one the oldest bytes go.
+// caller slows the command and loses nothing. Without one, and where nobody may
+// slow the command, the oldest bytes go.
 type output struct {
 	mu        sync.Mutex
 	changed   sync.Cond
 	start     int64 // first byte that is kept
 	end       int64 // one past the last
 	window    int64
-	memory    []byte // bytes start..end, while ring is nil
-	ring      *os.File
+	memory    []byte  // bytes start..end, while there is no backing
+	backing   backing // nil while memory is enough
 	newRing   func() (*os.File, error)
+	hurried   bool // the writer waits for no follower
 	followers map[*follower]struct{}
 	last      byte
+}
+
+// backing keeps output that is too much for memory, or has to outlive the guest.
+type backing interface {
+	// write keeps p, whose first byte has the offset at.
+	write(p []byte, at int64) error
+	// read reads bytes that are kept, from the offset at on: some of them.
+	read(p []byte, at int64) (int, error)
+	// start is the offset of the first byte that is kept.
+	start() int64
+	// charge is how much of the disk counts as kept for callers that come back.
+	charge() int64
+	close()
 }
 
 // follower is one reader's place in an output.
@@ -64,6 +79,9 @@ func (o *output) Write(p []byte) (int, error) {
 // room is how much can be written without taking bytes from a follower.
 func (o *output) room() int64 {
 	room := o.window
+	if o.hurried {
+		return room
+	}
 	for f := range o.followers {
 		room = min(room, f.offset+o.window-o.end)
 	}
@@ -72,26 +90,26 @@ func (o *output) room() int64 {
 
 func (o *output) store(p []byte) {
 	o.last = p[len(p)-1]
-	if o.ring == nil && int64(len(o.memory)+len(p)) > min(inMemory, o.window) {
+	if o.backing == nil && int64(len(o.memory)+len(p)) > min(inMemory, o.window) {
 		o.moveToRing()
 	}
-	if o.ring != nil && o.storeInRing(p) != nil {
+	if o.backing != nil && o.backing.write(p, o.end) != nil {
 		// The disk is full. The command matters more than its replay: keep
 		// what fits in memory from here on.
-		o.ring.Close()
-		o.ring, o.newRing = nil, nil
+		o.backing.close()
+		o.backing, o.newRing = nil, nil
 		o.memory, o.start = nil, o.end
 		o.window = min(o.window, 1<<20)
 	}
-	if o.ring == nil {
-		o.memory = append(o.memory, p...)
-	}
 	o.end += int64(len(p))
+	if o.backing != nil {
+		o.start = max(o.start, o.backing.start())
+		return
+	}
+	o.memory = append(o.memory, p...)
 	if over := o.end - o.start - o.window; over > 0 {
 		o.start += over
-		if o.ring == nil {
-			o.memory = append(o.memory[:0], o.memory[over:]...)
-		}
+		o.memory = append(o.memory[:0], o.memory[over:]...)
 	}
 }
 
@@ -100,36 +118,20 @@ func (o *output) moveToRing() {
 		o.window = min(o.window, 1<<20)
 		return
 	}
-	ring, err := o.newRing()
+	file, err := o.newRing()
 	if err != nil {
 		o.newRing = nil
 		o.window = min(o.window, 1<<20)
 		return
 	}
-	o.ring = ring
-	kept, end := o.memory, o.end
-	o.memory = nil
-	o.end = o.start
-	if len(kept) > 0 && o.storeInRing(kept) != nil {
-		ring.Close()
-		o.ring, o.newRing, o.memory = nil, nil, kept
+	r := &ring{file: file, window: o.window}
+	if len(o.memory) > 0 && r.write(o.memory, o.start) != nil {
+		r.close()
+		o.newRing = nil
 		o.window = min(o.window, 1<<20)
+		return
 	}
-	o.end = end
-}
-
-// storeInRing writes p at the ring's place for offset o.end.
-func (o *output) storeInRing(p []byte) error {
-	at := o.end % o.window
-	first := min(int64(len(p)), o.window-at)
-	if _, err := o.ring.WriteAt(p[:first], at); err != nil {
-		return err
-	}
-	if first < int64(len(p)) {
-		_, err := o.ring.WriteAt(p[first:], 0)
-		return err
-	}
-	return nil
+	o.backing, o.memory = r, nil
 }
 
 func (o *output) size() int64 {
@@ -145,14 +147,22 @@ func (o *output) endsInLine() bool {
 	return o.end == 0 || o.last == '\n'
 }
 
+// bounds are the offsets of the first byte that is kept, and after the last.
+func (o *output) bounds() (start, end int64) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	return o.start, o.end
+}
+
 // drop frees what is kept; offsets stay.
 func (o *output) drop() {
 	o.mu.Lock()
 	o.start = o.end
-	o.memory = nil
-	if o.ring != nil {
-		o.ring.Close()
-		o.ring, o.newRing = nil, nil
+	o.memory, o.newRing = nil, nil
+	o.window = min(o.window, inMemory)
+	if o.backing != nil {
+		o.backing.close()
+		o.backing = nil
 	}
 	o.mu.Unlock()
 }
@@ -161,8 +171,8 @@ func (o *output) drop() {
 func (o *output) kept() (memory, disk int64) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	if o.ring != nil {
-		return 0, min(o.end, o.window)
+	if o.backing != nil {
+		return 0, o.backing.charge()
 	}
 	return int64(cap(o.memory)), 0
 }
@@ -212,11 +222,10 @@ func (f *follower) Next(p []byte, limit func() int64) (gap int64, n int, err err
 }
 
 func (o *output) read(p []byte, offset int64) (int, error) {
-	if o.ring == nil {
+	if o.backing == nil {
 		return copy(p, o.memory[offset-o.start:]), nil
 	}
-	at := offset % o.window
-	n, err := o.ring.ReadAt(p[:min(int64(len(p)), o.window-at)], at)
+	n, err := o.backing.read(p, offset)
 	if n > 0 {
 		return n, nil
 	}
@@ -238,6 +247,34 @@ func (o *output) wake() {
 	o.changed.Broadcast()
 	o.mu.Unlock()
 }
+
+// ring is a file in which the newest bytes take the place of the oldest.
+type ring struct {
+	file        *os.File
+	window, end int64
+}
+
+func (r *ring) write(p []byte, at int64) error {
+	place := at % r.window
+	first := min(int64(len(p)), r.window-place)
+	_, err := r.file.WriteAt(p[:first], place)
+	if err == nil && first < int64(len(p)) {
+		_, err = r.file.WriteAt(p[first:], 0)
+	}
+	r.end = at + int64(len(p))
+	return err
+}
+
+func (r *ring) read(p []byte, at int64) (int, error) {
+	place := at % r.window
+	return r.file.ReadAt(p[:min(int64(len(p)), r.window-place)], place)
+}
+
+func (r *ring) start() int64 { return max(0, r.end-r.window) }
+
+func (r *ring) charge() int64 { return min(r.end, r.window) }
+
+func (r *ring) close() { r.file.Close() }
 
 // spoolDir makes ring files in a directory outside the sandbox. They have no
 // name, so a guest that dies leaves none behind.

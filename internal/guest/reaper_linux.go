@@ -56,6 +56,20 @@ func (r *reaper) isMain(pid int) bool {
 	return ok
 }
 
+// signalGroup signals the process group of a command whose first process has not
+// been reaped: until then nobody else can have its number.
+func (r *reaper) signalGroup(pid int, sig syscall.Signal) error {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if _, ok := r.waiting[pid]; !ok {
+		return nil
+	}
+	if err := unix.Kill(-pid, sig); err != nil && err != unix.ESRCH {
+		return os.NewSyscallError("kill", err)
+	}
+	return nil
+}
+
 // run reaps until the process ends.
 func (r *reaper) run() {
 	children := make(chan os.Signal, 1)

@@ -20,7 +20,7 @@ func (s *Server) serveExec(stream net.Conn, r *wire.Reader, w *wire.Writer, req 
 		fail(w, wire.FailureBadRequest, "a command needs an id, and either arguments or a line")
 		return
 	}
-	c, known, failure := s.begin(req)
+	c, known, failure := s.begin(newCommand(req))
 	if failure != nil {
 		w.WriteMessage(wire.TypeError, failure)
 		return
@@ -62,43 +62,60 @@ func (s *Server) serveControl(w *wire.Writer, req wire.Control) {
 		return
 	}
 	<-c.ready
-	if err := c.control(req); err != nil {
+	if req.Signal > 0 && c.background != nil && c.exit.Load() != nil {
+		fail(w, wire.FailureBadRequest, "it has ended")
+		return
+	}
+	if err := c.control(s, req); err != nil {
 		fail(w, wire.FailureInternal, err.Error())
 		return
 	}
 	w.Write(wire.TypeOK, nil)
 }
 
-// begin registers the command under its id, once and for ever.
-func (s *Server) begin(req wire.Exec) (c *command, known bool, failure *wire.Failure) {
+// begin registers a new command under its id, once and for ever. If the id is
+// known it returns the command that has it.
+func (s *Server) begin(c *command) (_ *command, known bool, failure *wire.Failure) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.retiring {
 		return nil, false, &wire.Failure{Code: wire.FailureRetiring, Message: "the sandbox is ending"}
 	}
-	if c, ok := s.commands[req.ID]; ok {
+	if c, ok := s.commands[c.id]; ok {
 		return c, true, nil
 	}
-	c = newCommand(req)
-	s.commands[req.ID] = c
+	if s.journal.has(c.id) {
+		// It ran, or may have run, under an earlier guest.
+		c.close(lostExit())
+		s.commands[c.id] = c
+		s.lastUse = c.began
+		return c, true, nil
+	}
+	if c.background != nil {
+		if failure := s.registry.add(c); failure != nil {
+			return nil, false, failure
+		}
+	}
+	s.commands[c.id] = c
 	s.running++
 	s.lastUse = c.began
-	if s.journal.has(req.ID) {
-		// It ran, or may have run, under an earlier guest.
-		exit := lostExit()
-		c.exit.Store(&exit)
-		s.running--
-		close(c.ready)
-		close(c.done)
-		return c, true, nil
-	}
-	s.journal.add(req.ID)
+	s.journal.add(c.id)
 	return c, false, nil
+}
+
+// close makes c a command that ended before this guest began.
+func (c *command) close(exit wire.Exit) {
+	c.exit.Store(&exit)
+	close(c.ready)
+	close(c.done)
 }
 
 // launch starts the command of c, or ends it with the reason why it cannot.
 func (s *Server) launch(c *command) {
 	sc, err := s.prepare(c)
+	if err == nil && c.background != nil {
+		err = s.registry.open(s, c, sc.Dir)
+	}
 	var exited <-chan syscall.WaitStatus
 	var timer *alarm
 	if err == nil {

@@ -12,9 +12,19 @@ func (s *Server) retain(c *command) {
 	if c.tree != nil {
 		c.tree.close()
 	}
+	if c.background != nil {
+		s.trim.Reset(trimAfter)
+		s.forget(s.registry.expire(time.Now()))
+		return
+	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.trim.Reset(trimAfter)
+	s.remember(c)
+}
+
+// remember keeps c, and forgets others for it. It is called with the lock held.
+func (s *Server) remember(c *command) {
 	s.finished = append(s.finished, c)
 	c.measure()
 	s.memory, s.disk = s.memory+c.memory, s.disk+c.disk

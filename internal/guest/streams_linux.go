@@ -1,6 +1,7 @@
 package guest
 
 import (
+	"io"
 	"os"
 	"sync"
 	"sync/atomic"
@@ -38,17 +39,17 @@ func (b *buffer) release() {
 	}
 }
 
-// pump carries one descriptor of a command into an output.
+// pump carries one descriptor of a command to where its output goes.
 type pump struct {
 	from   *os.File
-	to     *output
+	to     io.Writer
 	passed atomic.Int64 // bytes that the output has
 	// waiting is true while the pump waits for the command, not for a caller.
 	waiting atomic.Bool
 	ended   chan struct{}
 }
 
-func newPump(from *os.File, to *output) *pump {
+func newPump(from *os.File, to io.Writer) *pump {
 	return &pump{from: from, to: to, ended: make(chan struct{})}
 }
 
@@ -168,9 +169,17 @@ func (c *command) open(null int, files map[int]int, theirs *[]int) error {
 		}
 		*theirs = append(*theirs, write)
 		files[1+i] = write
-		c.pumps = append(c.pumps, newPump(ourEnd(read), out))
+		c.pumps = append(c.pumps, newPump(ourEnd(read), c.sink(out)))
 	}
 	return nil
+}
+
+// sink is where what the command writes to out really goes.
+func (c *command) sink(out *output) io.Writer {
+	if c.background != nil {
+		return c.background.sink
+	}
+	return out
 }
 
 func pipe() (read, write int, err error) {

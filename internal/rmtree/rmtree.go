@@ -83,12 +83,13 @@ func (r *remover) remove(parent int, name string, depth int) error {
 	if err != unix.EISDIR {
 		return err
 	}
-	if depth == deepest {
-		return r.lift(parent, name)
-	}
 	sub, err := openDir(parent, name)
 	if err != nil {
 		return err
+	}
+	if depth == deepest {
+		sub.Close()
+		return r.lift(parent, name)
 	}
 	_, err = r.empty(sub, depth+1)
 	sub.Close()
@@ -112,10 +113,28 @@ func (r *remover) lift(parent int, name string) error {
 	}
 }
 
+// openDir opens a directory, and opens it up if its owner had closed it: whoever
+// removes it as its owner, and not as root, would find it closed, too.
 func openDir(parent int, name string) (*os.File, error) {
-	fd, err := unix.Openat(parent, name, unix.O_RDONLY|unix.O_DIRECTORY|unix.O_NOFOLLOW|unix.O_CLOEXEC, 0)
+	const flags = unix.O_DIRECTORY | unix.O_NOFOLLOW | unix.O_CLOEXEC
+	fd, err := unix.Openat(parent, name, unix.O_RDONLY|flags, 0)
+	if err == unix.EACCES {
+		var closed int
+		if closed, err = unix.Openat(parent, name, unix.O_PATH|flags, 0); err != nil {
+			return nil, err
+		}
+		err = unix.Chmod("/proc/self/fd/"+strconv.Itoa(closed), 0o700)
+		unix.Close(closed)
+		if err == nil {
+			fd, err = unix.Openat(parent, name, unix.O_RDONLY|flags, 0)
+		}
+	}
 	if err != nil {
 		return nil, err
+	}
+	var stat unix.Stat_t
+	if unix.Fstat(fd, &stat) == nil && stat.Mode&0o700 != 0o700 {
+		unix.Fchmod(fd, 0o700) // if it is not ours, removing what is in it will say so
 	}
 	return os.NewFile(uintptr(fd), name), nil
 }

@@ -5,6 +5,7 @@ package rmtree
 import (
 	"os"
 	"path/filepath"
+	"runtime"
 	"testing"
 
 	"golang.org/x/sys/unix"
@@ -26,6 +27,38 @@ func deep(t *testing.T, dir string, levels int) {
 		t.Fatal(err)
 	}
 	unix.Close(fd)
+}
+
+// TestRemoveWhatItsOwnerClosed takes the power to pass over permissions from its
+// thread, as an ordinary user has none.
+func TestRemoveWhatItsOwnerClosed(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "tree")
+	for name, mode := range map[string]os.FileMode{"none": 0, "list": 0o400, "walk": 0o100, "read": 0o500} {
+		if err := os.MkdirAll(filepath.Join(dir, name, "below", "deep"), 0o755); err != nil {
+			t.Fatal(err)
+		}
+		for _, d := range []string{filepath.Join(name, "below"), name} {
+			if err := os.Chmod(filepath.Join(dir, d), mode); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	failed := make(chan error)
+	go func() {
+		runtime.LockOSThread() // and never unlocked: the thread ends with the goroutine
+		header, none := unix.CapUserHeader{Version: unix.LINUX_CAPABILITY_VERSION_3}, [2]unix.CapUserData{}
+		err := unix.Capset(&header, &none[0])
+		if err == nil {
+			err = Remove(dir)
+		}
+		failed <- err
+	}()
+	if err := <-failed; err != nil {
+		t.Error(err)
+	}
+	if _, err := os.Lstat(dir); !os.IsNotExist(err) {
+		t.Errorf("it is still there: %v", err)
+	}
 }
 
 func TestRemove(t *testing.T) {

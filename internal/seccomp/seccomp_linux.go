@@ -44,8 +44,7 @@ func Load(flags uintptr) error { return load(Filter(), flags) }
 // namespace in which user.max_user_namespaces is 0, so that clone3 can make no
 // namespace that clone could not.
 //
-// It also forbids to set the resource limits of another process. The guest has
-// the user id of a sandbox's root, who could otherwise end it by its limits.
+// It forbids what LoadGuarding does.
 func LoadExcept(address uintptr, flags uintptr) error {
 	filter := Filter()
 	if filter != nil {
@@ -54,31 +53,55 @@ func LoadExcept(address uintptr, flags uintptr) error {
 	return load(filter, flags)
 }
 
+// LoadGuarding is Load that also forbids to set the resource limits of another
+// process. The guest has the user id of its commands, who could otherwise end it by
+// its limits.
+func LoadGuarding(flags uintptr) error {
+	filter := Filter()
+	if filter != nil {
+		filter = append(limitsOfOthers(), filter...)
+	}
+	return load(filter, flags)
+}
+
+// Where the kernel puts what a filter looks at.
+const (
+	offNumber    = 0
+	offAddress   = 8 // low word first: both architectures are little endian
+	offArgument0 = 16
+	offArgument2 = 32
+	word         = unix.BPF_LD | unix.BPF_W | unix.BPF_ABS
+	equal        = unix.BPF_JMP | unix.BPF_JEQ | unix.BPF_K
+)
+
 // exceptions are what LoadExcept puts before the filter.
 func exceptions(address uint64) []unix.SockFilter {
-	const (
-		offNumber    = 0
-		offAddress   = 8 // low word first: both architectures are little endian
-		offArgument0 = 16
-		offArgument2 = 32
-		load         = unix.BPF_LD | unix.BPF_W | unix.BPF_ABS
-		equal        = unix.BPF_JMP | unix.BPF_JEQ | unix.BPF_K
-	)
+	return append(forkException(address), limitsOfOthers()...)
+}
+
+// forkException allows clone3 to one instruction.
+func forkException(address uint64) []unix.SockFilter {
 	return []unix.SockFilter{
-		{Code: load, K: offNumber},
+		{Code: word, K: offNumber},
 		{Code: equal, Jf: 5, K: unix.SYS_CLONE3},
-		{Code: load, K: offAddress},
+		{Code: word, K: offAddress},
 		{Code: equal, Jf: 3, K: uint32(address)},
-		{Code: load, K: offAddress + 4},
+		{Code: word, K: offAddress + 4},
 		{Code: equal, Jf: 1, K: uint32(address >> 32)},
 		{Code: unix.BPF_RET | unix.BPF_K, K: unix.SECCOMP_RET_ALLOW},
-		{Code: load, K: offNumber},
+	}
+}
+
+// limitsOfOthers forbids to set the limits of another process.
+func limitsOfOthers() []unix.SockFilter {
+	return []unix.SockFilter{
+		{Code: word, K: offNumber},
 		{Code: equal, Jf: 7, K: unix.SYS_PRLIMIT64},
-		{Code: load, K: offArgument0}, // the process; 0 is the caller
+		{Code: word, K: offArgument0}, // the process; 0 is the caller
 		{Code: equal, Jt: 5, K: 0},
-		{Code: load, K: offArgument2}, // the new limit; without one it only asks
+		{Code: word, K: offArgument2}, // the new limit; without one it only asks
 		{Code: equal, Jf: 2, K: 0},
-		{Code: load, K: offArgument2 + 4},
+		{Code: word, K: offArgument2 + 4},
 		{Code: equal, Jt: 1, K: 0},
 		{Code: unix.BPF_RET | unix.BPF_K, K: unix.SECCOMP_RET_ERRNO | uint32(unix.EPERM)},
 	}

@@ -5,6 +5,10 @@ import (
 	"unicode/utf8"
 )
 
+// ExecVariable is in the environment of every command. Its value ends with the id of
+// the execution.
+const ExecVariable = "HERMES_EXEC_ID"
+
 // execFields is Exec without its methods.
 type execFields Exec
 

@@ -59,6 +59,9 @@ const (
 	ReasonInterrupted Reason = "interrupted"
 	ReasonOutOfMemory Reason = "out of memory"
 	ReasonLost        Reason = "lost"
+	// ReasonKilled is a background process that was ended on request. Its code is
+	// its own if it ended by itself then, or that of the signal.
+	ReasonKilled Reason = "killed"
 	// ReasonNotStarted is a command that could not be executed at all.
 	ReasonNotStarted Reason = "not started"
 )
@@ -91,6 +94,10 @@ type Control struct {
 	// Signal goes to the command's first process and its process group.
 	Signal int   `json:"signal,omitempty"`
 	Size   *Size `json:"size,omitempty"`
+	// Kill ends the command and its tree: asked at first, and after the Grace
+	// killed; without one killed at once.
+	Kill  bool          `json:"kill,omitempty"`
+	Grace time.Duration `json:"grace,omitempty"`
 }
 
 // Size is a terminal's.

@@ -186,5 +186,14 @@ func TestCommandsMayHoldAnyBytes(t *testing.T) {
 		if err := json.Unmarshal(data, &got); err != nil || !reflect.DeepEqual(got, sent) {
 			t.Errorf("%q: got %+v, %v", s, got, err)
 		}
+		// Also inside of another message.
+		start := Start{Exec: sent, Name: "n", Watch: []string{"w"}, Notify: true}
+		if data, err = json.Marshal(start); err != nil {
+			t.Fatal(err)
+		}
+		var started Start
+		if err := json.Unmarshal(data, &started); err != nil || !reflect.DeepEqual(started, start) {
+			t.Errorf("%q: got %+v, %v", s, started, err)
+		}
 	}
 }

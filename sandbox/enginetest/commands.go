@@ -101,7 +101,7 @@ func directories(t *testing.T, s *suite) {
 	for _, p := range []place{b.place, b.session("s")} {
 		for dir, want := range map[string]string{
 			"/usr": "/usr", "~": sandbox.Home, "~/in/home": sandbox.Home + "/in/home", "below": "/workspace/below",
-			".": "/workspace", "..": "/", "link": "/tmp",
+			".": "/workspace", "below/..": "/workspace", "link": "/tmp",
 		} {
 			o := p.run(sandbox.Command{Line: "pwd -P", Cwd: dir}).printed(want + "\n")
 			if o.CwdFallback != "" {

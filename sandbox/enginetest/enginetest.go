@@ -29,6 +29,9 @@ type Config struct {
 	// Without holds what this engine or machine cannot do, and why. Tests that
 	// need it are skipped with the reason; all other tests must pass.
 	Without map[Ability]string
+	// Place is where a sandbox has the home, the workspace or the directory for
+	// temporary files that the tests name; nil where it has a root of its own.
+	Place func(id sandbox.Identity, spec sandbox.Spec, name string) string
 	// Traces lists what the given sandboxes have left on the machine:
 	// processes, cgroups, sockets, mounts, directories. It may be nil.
 	Traces func(t testing.TB, home string, ids []sandbox.Identity) []string
@@ -50,6 +53,8 @@ const (
 	OwnNetwork Ability = "own network"
 	// ReadOnlyRoot: what the sandbox was not given cannot be written.
 	ReadOnlyRoot Ability = "read-only root"
+	// OwnRoot: a sandbox has files, processes and a host name of its own.
+	OwnRoot Ability = "own root"
 )
 
 // test is one behaviour. Its name is "theme/behaviour", which is how it is
@@ -65,6 +70,7 @@ func tests() []test {
 		sessionTests, sessionEnvTests, sessionEndTests, sessionParallelTests, sessionPrivateTests, shellTests,
 		replayTests, lossTests,
 		reuseTests, nameTests, driftTests, requireTests, lifeTests, ephemeralTests, reaperTests,
+		backgroundTests, backgroundEndTests, backgroundInputTests, backgroundLogTests, backgroundEventTests,
 		postureTests, mountTests, networkTests, userTests, limitTests,
 	)
 }

@@ -59,6 +59,7 @@ func ephemeralOfKilled(t *testing.T, s *suite) {
 }
 
 func ephemeralInMemory(t *testing.T, s *suite) {
+	s.need(t, OwnRoot)
 	b := s.box(t, ephemeral, func(spec *sandbox.Spec) { spec.Limits.Memory = -1 })
 	b.says("pwd; stat -f -c %T /root /home /workspace /tmp | sort -u; echo x >~/a; echo y >b; echo z >/home/c; cat ~/a b /home/c", "/workspace\ntmpfs\nx\ny\nz")
 	b.says("for d in /workspace /home /root; do echo $(( $(stat -f -c '%b * %S >> 20' $d) )); done", "10240\n1024\n1024")

@@ -126,6 +126,7 @@ func noLimits(t *testing.T, s *suite) {
 }
 
 func scratchIsBounded(t *testing.T, s *suite) {
+	s.need(t, OwnRoot)
 	b := s.box(t)
 	for dir, mib := range map[string]int{"/tmp": 512, "/var/tmp": 256, "/run": 64} {
 		b.says("stat -f -c '%T %b %S' "+dir+` | awk '{ print $1, $2 * $3 / 1048576 }'`, fmt.Sprintf("tmpfs %d", mib))

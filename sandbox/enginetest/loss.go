@@ -2,6 +2,7 @@ package enginetest
 
 import (
 	"errors"
+	"strings"
 	"testing"
 
 	"hermes.example/hermes/sandbox"
@@ -39,9 +40,13 @@ func endedUnderCommand(t *testing.T, s *suite) {
 
 func recreated(t *testing.T, s *suite) {
 	b := s.box(t, func(spec *sandbox.Spec) { spec.Env = map[string]string{"FROM_SPEC": "x"} })
-	b.output("echo kept >/workspace/file; : >/tmp/gone")
+	b.output("echo kept >/workspace/file")
+	me := b.output(whoami)
 	s.removed(b)
-	o := b.line("cat /workspace/file; echo $FROM_SPEC; [ -e /tmp/gone ]").ended(1, sandbox.Exited).printed("kept\nx\n")
+	o := b.line("cat /workspace/file; echo $FROM_SPEC; "+whoami).ended(0, sandbox.Exited)
+	if other, ok := strings.CutPrefix(o.Out, "kept\nx\n"); !ok || other == me+"\n" {
+		t.Errorf("it says %q, and was %s before", o.Out, me)
+	}
 	if !o.Recreated {
 		t.Error("the result does not say that the sandbox was made anew")
 	}
@@ -77,7 +82,7 @@ func attachedIsNotRecreated(t *testing.T, s *suite) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	b := hold(t, attached)
+	b := s.hold(t, attached, s.spec())
 	b.says("echo $FROM_SPEC", "x")
 	s.removed(owner)
 	if _, err := b.Exec(bounded(t), sandbox.Command{Line: "true"}); !errors.Is(err, sandbox.ErrGone) {

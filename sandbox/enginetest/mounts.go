@@ -160,7 +160,7 @@ func mountOverLink(t *testing.T, s *suite) {
 					s.nothing(t, id)
 					continue
 				}
-				b := hold(t, held)
+				b := s.hold(t, held, s.spec())
 				place := target
 				if source == evil {
 					place += "/file"
@@ -180,7 +180,7 @@ func mountOverLink(t *testing.T, s *suite) {
 	s.removed(b)
 	held, err := s.manager.Ensure(bounded(t), b.Identity(), s.spec(mounts(sandbox.Mount{Source: evil, Target: "/workspace/link/alternatives"})))
 	if err == nil {
-		hold(t, held).line("cat /etc/alternatives/file").ended(1, sandbox.Exited)
+		s.hold(t, held, s.spec()).line("cat /etc/alternatives/file").ended(1, sandbox.Exited)
 	}
 }
 

@@ -49,6 +49,8 @@ type errand struct {
 	ID       string
 	Detached bool
 	Window   int64
+	// Background starts the line as a background process, whose id is printed.
+	Background bool
 	// Abandon makes the process end without giving anything up.
 	Abandon bool
 }
@@ -98,6 +100,14 @@ func (e errand) do(engine func() (sandbox.Engine, error)) (result sandbox.Result
 	if err != nil {
 		return result, err
 	}
+	if e.Background {
+		p, err := box.Start(ctx, sandbox.Background{Command: sandbox.Command{Line: e.Line, ID: e.ID}})
+		if err != nil {
+			return result, err
+		}
+		fmt.Println(p.ID)
+		return p.Wait(ctx)
+	}
 	c := sandbox.Command{Line: e.Line, ID: e.ID, Detached: e.Detached, Window: e.Window, Stdout: os.Stdout}
 	if e.Session != "" {
 		return box.Session(e.Session).Exec(ctx, c)
@@ -116,6 +126,7 @@ type caller struct {
 // elsewhere starts another process. The test kills it, or waits for it.
 func (s *suite) elsewhere(t *testing.T, e errand) *caller {
 	t.Helper()
+	e.Line = s.paths(t, e.Identity, e.Spec).in(e.Line)
 	input, err := json.Marshal(e)
 	if err != nil {
 		t.Fatal(err)

@@ -138,7 +138,7 @@ func heldAgain(t *testing.T, s *suite) {
 	go func() {
 		command := command
 		command.Stdout = c
-		_, err := b.Exec(bounded(t), command)
+		_, err := b.exec(bounded(t), command)
 		left <- err
 	}()
 	c.hears(t, "1000\n")

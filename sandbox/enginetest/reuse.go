@@ -63,7 +63,7 @@ func manyEnsure(t *testing.T, s *suite) {
 				t.Error(err)
 				return
 			}
-			found <- hold(t, held).output(whoami)
+			found <- s.hold(t, held, s.spec()).output(whoami)
 		})
 	}
 	for range 6 {
@@ -101,7 +101,7 @@ func attachNeverMakes(t *testing.T, s *suite) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	hold(t, attached).says(whoami, me)
+	s.hold(t, attached, s.spec()).says(whoami, me)
 }
 
 // faulty is an engine that cannot say whether there is a sandbox.

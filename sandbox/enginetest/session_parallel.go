@@ -87,7 +87,7 @@ func internalCallsChangeNothing(t *testing.T, s *suite) {
 		}
 		p.run(sandbox.Command{Argv: []string{"sh", "-c", "export A=poll; cd /"}, Cwd: "/tmp"}).ended(0, sandbox.Exited)
 	}
-	poll := held(b, place{t, b.Exec}, "export A=poll; cd / # outside")
+	poll := held(b, b.place, "export A=poll; cd / # outside")
 	release().ended(0, sandbox.Exited)
 	poll().ended(0, sandbox.Exited)
 	p.says("echo $A $PWD", "1 /usr")

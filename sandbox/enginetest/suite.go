@@ -96,6 +96,9 @@ func (s *suite) own(t *testing.T, id sandbox.Identity) {
 	})
 }
 
+// isolated says whether a sandbox is a place of its own.
+func (s *suite) isolated() bool { return s.engine.Capabilities().Isolated }
+
 // spec is the suite's spec with changes.
 func (s *suite) spec(changes ...func(*sandbox.Spec)) sandbox.Spec {
 	spec := s.config.Spec
@@ -119,7 +122,7 @@ func (s *suite) ensure(t *testing.T, m *sandbox.Manager, id sandbox.Identity, sp
 	if err != nil {
 		t.Fatal(err)
 	}
-	return hold(t, held)
+	return s.hold(t, held, spec)
 }
 
 // another returns a further manager, as another part of the program would have.
@@ -142,8 +145,9 @@ func bounded(t *testing.T) context.Context {
 
 // place is where a test runs commands: a sandbox or a session of it.
 type place struct {
-	t    *testing.T
-	exec func(context.Context, sandbox.Command) (sandbox.Result, error)
+	t     *testing.T
+	exec  execute
+	paths paths
 }
 
 // box is a test's hold on a sandbox.
@@ -152,12 +156,15 @@ type box struct {
 	place
 }
 
-func hold(t *testing.T, s *sandbox.Sandbox) *box {
-	t.Cleanup(func() { s.Close() })
-	return &box{s, place{t, s.Exec}}
+func (s *suite) hold(t *testing.T, held *sandbox.Sandbox, spec sandbox.Spec) *box {
+	t.Cleanup(func() { held.Close() })
+	paths := s.paths(t, held.Identity(), spec)
+	return &box{held, place{t, paths.around(held.Exec), paths}}
 }
 
-func (b *box) session(name string) place { return place{b.t, b.Session(name).Exec} }
+func (b *box) session(name string) place {
+	return place{b.t, b.paths.around(b.Session(name).Exec), b.paths}
+}
 
 func (b *box) status() sandbox.Status {
 	b.t.Helper()
@@ -194,7 +201,7 @@ func (p place) runIn(ctx context.Context, c sandbox.Command) outcome {
 		p.t.Errorf("%s: %v", describe(c), err)
 		result.Code = -1
 	}
-	return outcome{Result: result, t: p.t, Out: out.String()}
+	return outcome{Result: result, t: p.t, Out: p.paths.out(out.String())}
 }
 
 // split runs c with its two streams apart.
@@ -203,7 +210,7 @@ func (p place) split(c sandbox.Command) outcome {
 	var stderr bytes.Buffer
 	c.Stderr = &stderr
 	o := p.run(c)
-	o.Err = stderr.String()
+	o.Err = p.paths.out(stderr.String())
 	return o
 }
 

@@ -24,7 +24,7 @@ func TestWrongUsageIsOneLineAndStatus2(t *testing.T) {
 		{"sandbox exec", "cannot run nothing"},
 		{"sandbox exec --", "cannot run nothing"},
 		{"sandbox exec -c ls -- ls", "cannot run both"},
-		{"sandbox exec --engine docker -- true", "this hermes has native"},
+		{"sandbox exec --engine docker -- true", "this hermes has local, native"},
 		{"sandbox exec --timeout -1 -- true", "it is negative"},
 		{"sandbox exec --timeout soon -- true", "give seconds"},
 		{"sandbox exec --memory lots -- true", "give a size"},
@@ -150,7 +150,7 @@ func TestCompletion(t *testing.T) {
 		{[]string{"sandbox", "rm", ""}, []string{"first", "second"}},
 		{[]string{"sandbox", "inspect", "s"}, []string{"second"}},
 		{[]string{"sandbox", "exec", "--network", ""}, []string{"none", "host"}},
-		{[]string{"sandbox", "exec", "--engine", ""}, []string{"native"}},
+		{[]string{"sandbox", "exec", "--engine", ""}, []string{"local", "native"}},
 		{[]string{"completion", "f"}, []string{"fish"}},
 		{[]string{"sandbox", "pr"}, []string{"prune"}},
 	} {

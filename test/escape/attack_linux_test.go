@@ -22,12 +22,14 @@ import (
 	"hermes.example/hermes/internal/image/hostimage"
 	"hermes.example/hermes/internal/rundir"
 	"hermes.example/hermes/sandbox"
+	"hermes.example/hermes/sandbox/engine/local"
 	"hermes.example/hermes/sandbox/engine/native"
 )
 
 // engines are those that are attacked, by name.
 var engines = map[string]func() (sandbox.Engine, error){
 	"native": func() (sandbox.Engine, error) { return native.New(native.Options{}) },
+	"local":  func() (sandbox.Engine, error) { return local.New(local.Options{}) },
 }
 
 // attack is all attempts of one user of the host on one engine.

@@ -32,6 +32,8 @@ func TestNothingGetsOut(t *testing.T) {
 	onImage.OnImage = true
 	alone := onHost
 	alone.Users = []string{root}
+	beside := alone
+	beside.Engine = "local"
 	withControl := onHost
 	withControl.Control = true
 
@@ -51,6 +53,8 @@ func TestNothingGetsOut(t *testing.T) {
 	s.add("root's engine, image: user", r, ordinary)
 	r = byUser.attack(t, base, onImage)
 	s.add("user's engine, image: root", r, root)
+	s.add("local: root", byRoot.attack(t, base, beside), root)
+	s.add("local: user", byUser.attack(t, base, beside), root)
 	s.judge(t)
 
 	text := s.text()

@@ -3,6 +3,7 @@ package escape
 import (
 	"fmt"
 	"os"
+	"slices"
 	"strings"
 	"testing"
 )
@@ -103,7 +104,11 @@ func controlCell(o outcome) string {
 	return "not shown (" + o.Answer + ")"
 }
 
-func cell(control, o outcome) string {
+// closed are the answers of the machine's own files, where an engine adds nothing.
+var closed = []string{"EACCES", "ENOENT", "EROFS"}
+
+func (c column) cell(control outcome) string {
+	o := c.cells[control.key()]
 	verdict := o.Verdict
 	switch {
 	case verdict == "":
@@ -112,6 +117,8 @@ func cell(control, o outcome) string {
 		return "possible"
 	case verdict == refused && !shown(control) || verdict == absent:
 		verdict = "not shown"
+	case verdict == refused && !c.isolated && slices.Contains(closed, o.Answer):
+		verdict = "closed"
 	}
 	if o.Answer == "" {
 		return verdict
@@ -136,6 +143,7 @@ of another architecture.
 | root's engine | root of a sandbox that root made, and user 1000 of another one |
 | user's engine | the same where an ordinary user with subordinate ids made it: root of the sandbox is that user on the host |
 | image | the same in sandboxes whose root is an image |
+| local | a command of the local engine, which root of the host runs, and an ordinary user. It promises no isolation: the container around it does. *possible* is what works there, *closed* what only the machine's own files refuse |
 | single id | root of the sandbox of a user without subordinate ids; there are no others |
 `
 
@@ -155,7 +163,7 @@ func (s *sheet) text() string {
 		}
 		fmt.Fprintf(&b, "| %s | %s |", row.Name, controlCell(row))
 		for _, c := range s.columns {
-			fmt.Fprintf(&b, " %s |", cell(row, c.cells[row.key()]))
+			fmt.Fprintf(&b, " %s |", c.cell(row))
 		}
 		b.WriteByte('\n')
 	}
@@ -211,7 +219,9 @@ func verdicts(page string) map[string][]string {
 			if i > 0 {
 				c, _, _ = strings.Cut(c, "(")
 			}
-			cells[i] = strings.TrimSpace(c)
+			if cells[i] = strings.TrimSpace(c); cells[i] == "closed" {
+				cells[i] = "possible" // which of the two is the machine's matter
+			}
 		}
 		rows[heading+": "+cells[0]] = cells[1:]
 	}

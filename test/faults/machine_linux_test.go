@@ -39,7 +39,19 @@ func starvingRole() error {
 		return err
 	}
 	defer m.Remove(ctx, id, true)
+	var process *sandbox.Process
 	for _, line := range strings.Split(setting("lines"), "\n") {
+		if rest, ok := strings.CutPrefix(line, "start: "); ok {
+			process, err = box.Start(ctx, sandbox.Background{Command: sandbox.Command{Line: rest}})
+			fmt.Println("started", err)
+			continue
+		}
+		if line == "wait" {
+			res, err := process.Wait(ctx)
+			info, _ := process.Poll(ctx)
+			fmt.Printf("%d %q %d bytes logged %v\n", res.Code, res.Reason, info.LogEnd, err)
+			continue
+		}
 		var out bytes.Buffer
 		res, err := box.Exec(ctx, sandbox.Command{Line: line, Stdout: &out})
 		text := out.String()
@@ -99,6 +111,31 @@ func TestFullDiskStopsNoCommand(t *testing.T) {
 	}
 	t.Log(out)
 	for i, want := range []string{`0 "exit" 7 bytes`, `0 "exit" 7 bytes`, `0 "exit" 6 bytes`, `5 "exit" 30000000 bytes missed 0`, `0 "exit" 18 bytes`, `0 "exit" 5 bytes`} {
+		if lines := strings.Split(out, "\n"); i >= len(lines) || !strings.HasPrefix(lines[i], want) {
+			t.Errorf("line %d is not %q", i, want)
+		}
+	}
+}
+
+func TestFullDiskStopsNoProcess(t *testing.T) {
+	if os.Getuid() != 0 {
+		t.Skip("only root can mount a small disk")
+	}
+	a := newArena(t)
+	a.id("t")
+	out, err := onAMachineWithout(t, a, "disk", strings.Join([]string{
+		"start: echo ready; until [ -e /tmp/go ]; do sleep 0.02; done; head -c 30000000 /dev/zero; exit 6",
+		"cat /dev/zero > /workspace/all 2>/dev/null; : > /tmp/go; echo filled",
+		"wait",
+		"rm /workspace/all; echo room",
+		"start: echo a log again; exit 7",
+		"wait",
+	}, "\n"), &syscall.SysProcAttr{Cloneflags: syscall.CLONE_NEWNS})
+	if err != nil {
+		t.Fatalf("%v\n%s", err, out)
+	}
+	t.Log(out)
+	for i, want := range []string{"started <nil>", `0 "exit" 7 bytes`, `6 "exit" 30000006 bytes logged <nil>`, `0 "exit" 5 bytes`, "started <nil>", `7 "exit" 12 bytes logged <nil>`} {
 		if lines := strings.Split(out, "\n"); i >= len(lines) || !strings.HasPrefix(lines[i], want) {
 			t.Errorf("line %d is not %q", i, want)
 		}

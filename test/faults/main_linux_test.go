@@ -24,6 +24,7 @@ var roles = map[string]func() error{
 	"caller":   callerRole,
 	"ensure":   ensureRole,
 	"starving": starvingRole,
+	"starter":  starterRole,
 }
 
 // base holds programs in bin and scratch space for tests.

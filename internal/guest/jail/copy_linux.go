@@ -46,6 +46,7 @@ type inode struct{ dev, ino uint64 }
 // that was found to be one.
 type copier struct {
 	links map[inode]string // files of this layer that have several names, by where the first one is
+	marks bool             // copy the marks themselves, instead of what they stand for
 }
 
 // Marks that overlayfs reads: a device that stands for nothing, and an attribute of a
@@ -81,7 +82,7 @@ func (c *copier) entry(from, to string) error {
 	if kind == unix.S_IFDIR {
 		return c.directory(from, to)
 	}
-	if err := rmtree.Remove(to); err != nil || kind == unix.S_IFCHR && st.Rdev == 0 {
+	if err := rmtree.Remove(to); err != nil || isMark(&st) && !c.marks {
 		return err
 	}
 	key := inode{st.Dev, st.Ino}
@@ -123,6 +124,11 @@ func (c *copier) directory(from, to string) error {
 	}
 	if err != nil {
 		return err
+	}
+	if c.marks && isOpaque(from) {
+		if err := unix.Lsetxattr(to, markOpaque, []byte("y"), 0); err != nil {
+			return &os.PathError{Op: "mark", Path: to, Err: err}
+		}
 	}
 	return c.dir(from, to)
 }

@@ -1,6 +1,7 @@
 package jail
 
 import (
+	"errors"
 	"fmt"
 	"net"
 	"os"
@@ -12,6 +13,7 @@ import (
 
 	"hermes.example/hermes/internal/guest"
 	"hermes.example/hermes/internal/guest/spawn"
+	"hermes.example/hermes/internal/rmtree"
 	"hermes.example/hermes/internal/seccomp"
 	"hermes.example/hermes/internal/wire"
 )
@@ -19,7 +21,7 @@ import (
 // setupFD is the guest's end of the setup conversation.
 const setupFD = 3
 
-// Run is the whole life of a native sandbox's PID 1. It returns when the sandbox
+// Run is the whole life of a sandbox's guest. It returns when the sandbox
 // has ended, or could not be made.
 func Run() error {
 	setup := os.NewFile(setupFD, "setup")
@@ -27,6 +29,10 @@ func Run() error {
 	config, files, err := receiveConfig(setup)
 	if err != nil {
 		return err
+	}
+	enter := enter
+	if config.Beside != nil {
+		enter = settle
 	}
 	server, report, err := enter(config, files)
 	w := wire.NewWriter(setup)
@@ -46,11 +52,27 @@ func Run() error {
 	}
 	files[ListenerFD].Close()
 	setup.Close()
-	return server.Serve(listener)
+	err = server.Serve(listener)
+	if b := config.Beside; b != nil && b.Scratch != "" {
+		err = errors.Join(err, rmtree.Remove(b.Scratch))
+	}
+	return err
 }
 
-// closeOtherDescriptors closes what a careless creator let us inherit.
+// closeOtherDescriptors closes what a careless creator let us inherit: we would hold it
+// as long as the sandbox lives. What our own runtime has opened closes on exec, which
+// nothing does that was inherited.
 func closeOtherDescriptors() {
+	open, _ := os.ReadDir("/proc/self/fd")
+	for _, entry := range open {
+		fd, err := strconv.Atoi(entry.Name())
+		if err != nil || fd <= setupFD {
+			continue
+		}
+		if flags, err := unix.FcntlInt(uintptr(fd), unix.F_GETFD, 0); err == nil && flags&unix.FD_CLOEXEC == 0 {
+			unix.Close(fd)
+		}
+	}
 	unix.CloseRange(setupFD+1, ^uint(0), unix.CLOSE_RANGE_CLOEXEC)
 }
 

@@ -1,5 +1,7 @@
 // Package jail is the inner half of the native engine: it turns a process that
-// was started in new namespaces into one that sees nothing but its sandbox.
+// was started in new namespaces into one that sees nothing but its sandbox. It is
+// that of the local engine too, which has no namespaces, and then only gives up
+// what can be given up without them.
 //
 // The outer half describes the sandbox in a Config and passes descriptors; the
 // inner half, in cmd/hermes-guest, mounts, pivots and gives up privileges. It
@@ -41,6 +43,18 @@ type Config struct {
 	Processes uint64 // RLIMIT_NPROC of commands, 0 for none
 	Ephemeral bool
 	Build     string
+
+	// Beside makes a sandbox without namespaces, beside everything else of the
+	// machine. What is about a root, a host name or a network does not apply.
+	Beside *Beside
+}
+
+// Beside is what a sandbox without namespaces needs to know besides.
+type Beside struct {
+	// Name marks the commands of this sandbox in their environment.
+	Name string
+	// Scratch is a directory that ends with the sandbox; may be empty.
+	Scratch string
 }
 
 // Image is a root made of layers.

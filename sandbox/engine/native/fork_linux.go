@@ -183,54 +183,74 @@ func (e *Engine) collectFrozen(ctx context.Context, home string, ids idMap) erro
 	return nil
 }
 
+// layout is how the files of a sandbox on an image lie.
+type layout struct {
+	ids    idMap
+	dir    string
+	spec   sandbox.Spec
+	on     stack
+	layers []string // of the image, the topmost first
+}
+
+func (e *Engine) layout(ctx context.Context, id sandbox.Identity) (layout, error) {
+	l := layout{dir: e.options.dir(id)}
+	var err error
+	if l.spec, err = e.Remembered(ctx, id); errors.Is(err, sandbox.ErrNotFound) {
+		return l, errors.New("only a sandbox that is made of an image, and keeps its files, can say")
+	}
+	if err != nil {
+		return l, err
+	}
+	if exists(filepath.Join(l.dir, rootName, "tree")) {
+		return l, errors.New("its image was copied")
+	}
+	if l.ids, err = e.planIDs(id); err != nil {
+		return l, err
+	}
+	if l.on, err = readStack(l.dir); err != nil {
+		return l, err
+	}
+	store, err := imagesFor(id.Home, l.ids)
+	if err != nil {
+		return l, err
+	}
+	img, err := store.Get(pin(l.dir))
+	if err != nil {
+		return l, err
+	}
+	l.layers, err = store.Dirs(img)
+	return l, err
+}
+
+// compared lists the parts whose changes can be told. The home and the workspace of a
+// sandbox that was never forked have nothing to be compared with.
+func (l layout) compared() []part {
+	return slices.DeleteFunc(slices.Clone(parts), func(p part) bool {
+		return p.name != jail.RootPart && (len(l.on.Sets) == 0 || mountedAt(l.spec, p.at))
+	})
+}
+
+// lower lists what lies below the changes of a part, the topmost first.
+func (e *Engine) lower(home string, l layout, p part) []string {
+	var dirs []string
+	for _, set := range l.on.Sets {
+		dirs = append(dirs, filepath.Join(e.frozenDir(home), set, p.name))
+	}
+	if p.name == jail.RootPart {
+		dirs = append(dirs, l.layers...)
+	}
+	return dirs
+}
+
 // Changes lists what a sandbox has changed since it was forked, or made of its image.
 func (e *Engine) Changes(ctx context.Context, id sandbox.Identity) ([]sandbox.Change, error) {
-	dir := e.options.dir(id)
-	spec, err := e.Remembered(ctx, id)
-	if errors.Is(err, sandbox.ErrNotFound) {
-		return nil, fmt.Errorf("cannot tell what the sandbox %q has changed: only one that is made of an image, and keeps its files, can say", id.Task)
-	}
+	l, err := e.layout(ctx, id)
 	if err != nil {
-		return nil, err
-	}
-	if exists(filepath.Join(dir, rootName, "tree")) {
-		return nil, fmt.Errorf("cannot tell what the sandbox %q has changed: its image was copied", id.Task)
-	}
-	ids, err := e.planIDs(id)
-	if err != nil {
-		return nil, err
-	}
-	on, err := readStack(dir)
-	if err != nil {
-		return nil, err
-	}
-	store, err := imagesFor(id.Home, ids)
-	if err != nil {
-		return nil, err
-	}
-	img, err := store.Get(pin(dir))
-	if err != nil {
-		return nil, err
-	}
-	layers, err := store.Dirs(img)
-	if err != nil {
-		return nil, err
+		return nil, fmt.Errorf("cannot tell what the sandbox %q has changed: %w", id.Task, err)
 	}
 	list := []sandbox.Change{}
-	for _, p := range parts {
-		// The home and the workspace of a sandbox that was never forked have nothing to
-		// be compared with.
-		if p.name != jail.RootPart && (len(on.Sets) == 0 || mountedAt(spec, p.at)) {
-			continue
-		}
-		var lower []string
-		for _, set := range on.Sets {
-			lower = append(lower, filepath.Join(e.frozenDir(id.Home), set, p.name))
-		}
-		if p.name == jail.RootPart {
-			lower = append(lower, layers...)
-		}
-		found, err := changesIn(ctx, ids, p.in(dir, on), lower)
+	for _, p := range l.compared() {
+		found, err := changesIn(ctx, l.ids, p.in(l.dir, l.on), e.lower(id.Home, l, p))
 		if err != nil {
 			return nil, fmt.Errorf("cannot tell what the sandbox %q has changed: %w", id.Task, err)
 		}
@@ -240,6 +260,79 @@ func (e *Engine) Changes(ctx context.Context, id sandbox.Identity) ([]sandbox.Ch
 	}
 	slices.SortFunc(list, func(a, b sandbox.Change) int { return strings.Compare(a.Path, b.Path) })
 	return list, nil
+}
+
+// Commit makes changed paths of a fork the original's, which does not run.
+func (e *Engine) Commit(ctx context.Context, fork, original sandbox.Identity, paths []string) error {
+	from, err := e.layout(ctx, fork)
+	if err != nil {
+		return err
+	}
+	to, err := e.layout(ctx, original)
+	if err != nil {
+		return err
+	}
+	// Later forks may have moved what the original had written; then what the fork
+	// stands on is still below.
+	for _, p := range from.compared() {
+		c := jail.Commit{From: p.in(from.dir, from.on), To: p.in(to.dir, to.on), Lower: e.lower(original.Home, to, p)}
+		for _, changed := range paths {
+			if rel, ok := p.below(changed); ok {
+				c.Paths = append(c.Paths, rel)
+			}
+		}
+		if len(c.Paths) == 0 {
+			continue
+		}
+		if err := e.makeUpper(to, p); err != nil {
+			return err
+		}
+		if err := runCommit(ctx, to.ids, c); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// below is a path of the sandbox as one of the part, if it is in it.
+func (p part) below(changed string) (string, bool) {
+	for _, other := range parts[1:] {
+		if p.name == jail.RootPart && within(changed, other.at) {
+			return "", false
+		}
+	}
+	if !within(changed, p.at) {
+		return "", false
+	}
+	return strings.TrimPrefix(strings.TrimPrefix(changed, p.at), "/"), true
+}
+
+func within(name, dir string) bool {
+	return dir == "/" || name == dir || strings.HasPrefix(name, dir+"/")
+}
+
+// makeUpper makes the place of a part's changes, where the sandbox has not started
+// since it was forked.
+func (e *Engine) makeUpper(l layout, p part) error {
+	for _, dir := range []string{filepath.Join(l.dir, rootName), p.in(l.dir, l.on)} {
+		if err := ownDir(dir, l.ids); err != nil && !errors.Is(err, fs.ErrExist) {
+			return err
+		}
+	}
+	return nil
+}
+
+func runCommit(ctx context.Context, ids idMap, c jail.Commit) error {
+	if ids.Mode == idsRange {
+		return c.Apply()
+	}
+	text, err := json.Marshal(c)
+	if err != nil {
+		return err
+	}
+	caps := []uintptr{unix.CAP_CHOWN, unix.CAP_DAC_OVERRIDE, unix.CAP_FOWNER, unix.CAP_FSETID, unix.CAP_SETUID, unix.CAP_SETGID}
+	_, err = runInNamespace(ctx, ids, caps, nil, "commit", string(text))
+	return err
 }
 
 func mountedAt(spec sandbox.Spec, target string) bool {

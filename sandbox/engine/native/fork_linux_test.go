@@ -80,6 +80,49 @@ func TestForksHaveTheFilesAndGoTheirOwnWays(t *testing.T) {
 	a.says(a.ensure("p", spec), "cat /srv/new /workspace/d/w ~/h; ls /srv", "later\nlater\nhome\nb\nnew")
 }
 
+func (a *imageArena) commit(fork string, paths ...string) error {
+	_, err := a.manager.Commit(a.t.Context(), a.id(fork), paths)
+	return err
+}
+
+func TestCommitMakesChosenChangesTheOriginals(t *testing.T) {
+	a := newImageArena(t, native.Options{})
+	spec := sandbox.Spec{Image: writeImage(t, hostimage.Config{}, []hostimage.File{{Name: "srv/a", Content: "a"}, {Name: "srv/b", Content: "b"}, {Name: "srv/deep/er/file", Content: "f"}}), Cwd: "/"}
+	original := a.ensure("p", spec)
+	a.says(original, "echo own >/srv/own; mkdir /workspace/d; echo old >/workspace/d/old; echo kept >/workspace/kept", "")
+	if err := a.fork("p", "one"); err != nil {
+		t.Fatal(err)
+	}
+	one := a.ensure("one", spec)
+	a.says(one, "echo new >/srv/a; rm /srv/b; echo x >/srv/deep/er/more; chmod 600 /srv/deep/er/more; rm -r /workspace/d; mkdir /workspace/d; echo n >/workspace/d/n; echo not >/etc/not; rm /srv/own; ln -s a /srv/link", "")
+	a.says(original, "echo later >/workspace/d/later; echo mine >/srv/a", "")
+	if err := a.commit("one", "/srv", "workspace/d"); err != nil {
+		t.Fatal(err)
+	}
+	const look = "ls /srv; cat /srv/a; stat -c %a /srv/deep/er/more; cat /srv/deep/er/file; readlink /srv/link; ls /workspace /workspace/d; ls /etc/not 2>/dev/null"
+	const seen = "a\ndeep\nlink\nnew\n600\nfa\n/workspace:\nd\nkept\n\n/workspace/d:\nn"
+	a.says(original, look, seen)
+	a.says(a.ensure("p", spec), look, seen)
+	a.says(one, "cat /etc/not /workspace/d/n", "not\nn")
+	// Also onto an original that has not run since.
+	for _, box := range []*sandbox.Sandbox{original, one} {
+		box.Close()
+	}
+	if err := errors.Join(a.fork("p", "two"), a.commit("one", "/etc/not")); err != nil {
+		t.Fatal(err)
+	}
+	a.says(a.ensure("p", spec), "cat /etc/not; "+look, "not\n"+seen+"\n/etc/not")
+	a.says(a.ensure("two", spec), look, seen)
+	for paths, want := range map[string]string{"/nothing": "nothing has changed at /nothing", "/../etc/passwd": "nothing has changed"} {
+		if err := a.commit("one", paths); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: %v", paths, err)
+		}
+	}
+	if err := a.commit("p", "/"); err == nil || !strings.Contains(err.Error(), "is no fork") {
+		t.Errorf("of an original: %v", err)
+	}
+}
+
 // What forks stood on goes with the last of them.
 func TestFrozenFilesGoWithTheLastWhoStandsOnThem(t *testing.T) {
 	a := newImageArena(t, native.Options{})

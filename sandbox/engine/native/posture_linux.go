@@ -17,6 +17,7 @@ func (c *creation) posture(r jail.Report) sandbox.Posture {
 	add := func(name, value string, enforced bool, deviation string) {
 		p.Facts = append(p.Facts, sandbox.Fact{Name: name, Value: value, Enforced: enforced, Deviation: deviation})
 	}
+	add(sandbox.FactIsolation, "namespaces", true, "")
 	namespaces := "user mount pid uts ipc cgroup"
 	if c.spec.Network == sandbox.NetworkNone {
 		add(sandbox.FactNamespaces, namespaces+" net", true, "")

@@ -33,7 +33,7 @@ func TestNativeOnImageWithASingleID(t *testing.T) {
 }
 
 // imageTests are those of images that need no root.
-const imageTests = "Test(AnImage(Says|Cannot|IsFetched|That)|Changes|Layers|Forks|Frozen|ForkKilled).*"
+const imageTests = "Test(AnImage(Says|Cannot|IsFetched|That)|Changes|Layers|Forks|Frozen|ForkKilled|Commit).*"
 
 func TestImagesAsOrdinaryUser(t *testing.T) { runAs(t, newUser(t, true), "subordinate", imageTests) }
 

@@ -23,7 +23,7 @@ var variants = []variant{
 	{
 		name: "D02-no-journal", test: "TestD02LostCommandIsNeverRunAgain",
 		file: "internal/guest/requests_linux.go",
-		old:  "	s.journal.add(req.ID)\n",
+		old:  "	s.journal.add(c.id)\n",
 		new:  "",
 	},
 	{
@@ -55,6 +55,54 @@ var variants = []variant{
 		file: "internal/guest/cgroups_linux.go",
 		old:  " && !t.killed.Load()",
 		new:  "",
+	},
+	{
+		name: "D24-first-process-only", test: "TestD24KillEndsTheWholeTree",
+		file: "internal/guest/command_linux.go",
+		old:  "		exit.Survivors = endTree(c.tree, end.grace)\n",
+		new:  "		if end.reason != wire.ReasonKilled {\n			exit.Survivors = endTree(c.tree, end.grace)\n		} else if s.reaper.signalGroup(c.pid, syscall.SIGKILL) != nil {\n			return\n		}\n",
+	},
+	{
+		name: "D24-login-shell", test: "TestD24SameEnvironmentAsForeground",
+		file: "internal/guest/prepare_linux.go",
+		old:  `"-c", req.Line}`,
+		new:  `map[bool]string{true: "-lc", false: "-c"}[c.background != nil], req.Line}`,
+	},
+	{
+		name: "D24-runs-after-a-restart", test: "TestD24RestartedGuestKnowsNoProcessIDs",
+		file: "internal/guest/background_linux.go",
+		old:  "	c.close(exit)\n",
+		new:  "	close(c.ready)\n",
+	},
+	{
+		name: "D24-log-grows", test: "TestD24LogsAreBounded",
+		file: "internal/guest/log_linux.go",
+		old:  "err != nil || l.held() > l.bound",
+		new:  "err != nil",
+	},
+	{
+		name: "D24-logs-are-never-removed", test: "TestD24LogsAreBounded",
+		file: "internal/guest/background_linux.go",
+		old:  "	for s.registry.together.Load() > keptLogs {\n",
+		new:  "	for false {\n",
+	},
+	{
+		name: "background-id-forgotten", test: "TestD24LogsAreBounded",
+		file: "internal/guest/background_linux.go",
+		old:  "		s.remember(c)\n",
+		new:  "		delete(s.commands, c.id)\n",
+	},
+	{
+		name: "background-started-twice", test: "TestCallerKilledWhileItStartsProcesses",
+		file: "internal/guest/requests_linux.go",
+		old:  "	if c, ok := s.commands[c.id]; ok {\n		return c, true, nil",
+		new:  "	if c, ok := s.commands[c.id]; ok && c.background == nil {\n		return c, true, nil",
+	},
+	{
+		name: "log-loses-its-parts", test: "TestGuestKilledWhileItLogs",
+		file: "internal/guest/log_linux.go",
+		old:  "	if before := l.parts[i-1]; before.start+before.length != l.parts[i].start {",
+		new:  "	if before := l.parts[i-1]; before.start+before.length == l.parts[i].start {",
 	},
 	{
 		name: "unread-input-hides-the-caller", test: "TestCallerKilledWhileItsCommandDoesNotRead",

@@ -25,10 +25,13 @@ func (g *Guest) exited() bool {
 	return err == nil && n == 1
 }
 
-// End sends the guest a signal, and waits until it has ended.
+// End sends the guest a signal, and waits until it has ended. Somebody may have
+// stopped it; it goes on to take the signal.
 func (g *Guest) End(ctx context.Context, signal unix.Signal) error {
-	if err := unix.PidfdSendSignal(g.pidfd, signal, nil, 0); err != nil && err != unix.ESRCH {
-		return fmt.Errorf("cannot end the sandbox %q: %w", g.Identity.Task, err)
+	for _, s := range []unix.Signal{signal, unix.SIGCONT} {
+		if err := unix.PidfdSendSignal(g.pidfd, s, nil, 0); err != nil && err != unix.ESRCH {
+			return fmt.Errorf("cannot end the sandbox %q: %w", g.Identity.Task, err)
+		}
 	}
 	for {
 		fds := []unix.PollFd{{Fd: int32(g.pidfd), Events: unix.POLLIN}}

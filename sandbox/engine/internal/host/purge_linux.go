@@ -64,7 +64,7 @@ func (c *Core) Purge(ctx context.Context, home string) (int, error) {
 
 // underWay lists the directories of sandboxes that have a run directory.
 func (c *Core) underWay() (map[string]sandbox.Identity, error) {
-	entries, err := os.ReadDir(c.run)
+	entries, err := c.running()
 	if err != nil {
 		return nil, err
 	}
@@ -80,7 +80,7 @@ func (c *Core) underWay() (map[string]sandbox.Identity, error) {
 // purgeRun removes locks that nobody holds or needs, guests of other versions,
 // which run on without their file, and ours when no sandbox runs at all.
 func (c *Core) purgeRun(ctx context.Context) error {
-	entries, err := os.ReadDir(c.run)
+	entries, err := c.running()
 	if err != nil {
 		return err
 	}

@@ -26,7 +26,7 @@ type State struct {
 	Created  time.Time
 	Build    string
 	// Host, Boot, PID and Started name one process for ever; Namespace is the
-	// inode of its pid namespace.
+	// inode of its pid namespace, or 0 where the kernel does not tell us.
 	Host, Boot string
 	PID        int
 	Started    string
@@ -75,7 +75,7 @@ func (s *State) Describe(pid int) error {
 		return err
 	}
 	namespace, err := namespaceOf(pid)
-	if err != nil {
+	if err != nil && !errors.Is(err, fs.ErrPermission) {
 		return err
 	}
 	s.Host, s.Boot, s.PID, s.Started, s.Namespace = hostID(), bootID(), pid, started, namespace
@@ -105,7 +105,8 @@ func (s *State) open() (*Guest, error) {
 	// The time alone does not tell: it counts in hundredths of a second.
 	started, err := startTime(s.PID)
 	namespace, namespaceErr := namespaceOf(s.PID)
-	inIts := namespaceErr == nil && namespace == s.Namespace || namespaceErr != nil && guest.exited()
+	inIts := namespace == s.Namespace || namespaceErr != nil && guest.exited() ||
+		s.Namespace == 0 || errors.Is(namespaceErr, fs.ErrPermission)
 	if err != nil || started != s.Started || !inIts {
 		guest.close()
 		return nil, nil

@@ -21,7 +21,7 @@ const lockSuffix = ".lock"
 // Sweep removes the traces of sandboxes whose creator died before it could hand
 // them over. Only those of the given home are looked at.
 func (c *Core) Sweep(ctx context.Context, home string) (int, error) {
-	entries, err := os.ReadDir(c.run)
+	entries, err := c.running()
 	if err != nil {
 		return 0, err
 	}
@@ -43,6 +43,15 @@ func (c *Core) Sweep(ctx context.Context, home string) (int, error) {
 		}
 	}
 	return removed, nil
+}
+
+// running lists the run directory, which goes with its last sandbox.
+func (c *Core) running() ([]fs.DirEntry, error) {
+	entries, err := os.ReadDir(c.run)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	return entries, err
 }
 
 // mayBeLeft says whether an entry of the run directory is a sandbox of the home,

@@ -1,0 +1,184 @@
+// Package account runs tests as an ordinary user, whom it makes for them. Only root
+// can do that; elsewhere the tests are skipped.
+//
+// Tests of engines use it. It changes the machine's list of users, and takes every
+// change back.
+package account
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"os/user"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+)
+
+// Account is a user that a test made.
+type Account struct {
+	Name     string
+	UID, GID int
+}
+
+// New makes a user, with subordinate ids or without, and removes it with the test.
+func New(t *testing.T, subordinate bool) Account {
+	t.Helper()
+	if os.Getuid() != 0 {
+		t.Skip("only root can make users; the same tests run as the user who runs them")
+	}
+	for _, program := range []string{"useradd", "userdel"} {
+		if _, err := exec.LookPath(program); err != nil {
+			t.Skipf("%s is missing", program)
+		}
+	}
+	name := fmt.Sprintf("hermes-%d-%d", os.Getpid(), time.Now().UnixNano()%1_000_000)
+	kind := "--system" // these get no subordinate ids
+	if subordinate {
+		kind = "--user-group"
+	}
+	administer(t, "useradd", kind, "--no-create-home", "--home-dir", "/nonexistent", "--shell", "/bin/sh", name)
+	t.Cleanup(func() { administer(t, "userdel", name) })
+	u, err := user.Lookup(name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	a := Account{Name: name}
+	a.UID, _ = strconv.Atoi(u.Uid)
+	a.GID, _ = strconv.Atoi(u.Gid)
+	if has := hasRange(t, name); has != subordinate {
+		if subordinate {
+			t.Skip("useradd gives no subordinate ids on this machine (see SUB_UID_COUNT in login.defs)")
+		}
+		t.Fatalf("the user %s has subordinate ids", name)
+	}
+	return a
+}
+
+// administer runs a program that changes the list of users. Another one may have
+// it locked.
+func administer(t *testing.T, program string, args ...string) {
+	t.Helper()
+	const locked = 10
+	for try := 0; ; try++ {
+		out, err := exec.Command(program, args...).CombinedOutput()
+		var exit *exec.ExitError
+		if errors.As(err, &exit) && exit.ExitCode() == locked && try < 100 {
+			<-time.After(50 * time.Millisecond)
+			continue
+		}
+		if err != nil {
+			t.Errorf("%s: %v: %s", program, err, out)
+		}
+		return
+	}
+}
+
+func hasRange(t *testing.T, name string) bool {
+	t.Helper()
+	content, err := os.ReadFile("/etc/subuid")
+	if err != nil && !errors.Is(err, os.ErrNotExist) {
+		t.Fatal(err)
+	}
+	return strings.Contains("\n"+string(content), "\n"+name+":")
+}
+
+// Run runs a test of this program in a process of the account, and shows each of its
+// subtests as one of t.
+func (a Account) Run(t *testing.T, test string, env ...string) {
+	t.Helper()
+	home := a.dir(t)
+	// By this name, because the account may not walk to where the program is.
+	cmd := exec.Command("/proc/self/exe", "-test.v=test2json", "-test.run="+pattern(test), "-test.timeout="+remaining(t))
+	cmd.Dir = home
+	cmd.Env = append(env, "PATH="+os.Getenv("PATH"), "HOME="+home, "USER="+a.Name,
+		"TMPDIR="+filepath.Join(home, "tmp"), "XDG_RUNTIME_DIR="+filepath.Join(home, "run"))
+	cmd.SysProcAttr = &syscall.SysProcAttr{
+		Credential: &syscall.Credential{Uid: uint32(a.UID), Gid: uint32(a.GID)},
+		Pdeathsig:  syscall.SIGKILL,
+	}
+	out, err := cmd.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	cmd.Stderr = cmd.Stdout
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { a.endAll(t) })
+	passOn(t, out)
+	if err := cmd.Wait(); err != nil && !t.Failed() {
+		t.Errorf("the tests of %s ended with %v and no test failed", a.Name, err)
+	}
+}
+
+// dir makes what an ordinary user's session has.
+func (a Account) dir(t *testing.T) string {
+	t.Helper()
+	// Not below t.TempDir, whose parents are closed to others.
+	home, err := os.MkdirTemp("/tmp", "hermes-account-")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := os.RemoveAll(home); err != nil {
+			t.Error(err)
+		}
+	})
+	for _, dir := range []string{home, filepath.Join(home, "tmp"), filepath.Join(home, "run")} {
+		if err := os.Mkdir(dir, 0o700); err != nil && !errors.Is(err, os.ErrExist) {
+			t.Fatal(err)
+		}
+		if err := os.Chown(dir, a.UID, a.GID); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return home
+}
+
+// pattern selects in the child what was selected here.
+func pattern(test string) string {
+	const flag = "-test.run="
+	for _, arg := range os.Args[1:] {
+		if pattern, ok := strings.CutPrefix(arg, flag); ok {
+			if _, sub, nested := strings.Cut(pattern, "/"); nested {
+				return "^" + test + "$/" + sub
+			}
+		}
+	}
+	return "^" + test + "$"
+}
+
+// remaining leaves the parent time to report.
+func remaining(t *testing.T) string {
+	if deadline, ok := t.Deadline(); ok {
+		return max(time.Until(deadline)-10*time.Second, time.Second).String()
+	}
+	return "0"
+}
+
+// endAll ends what runs as the account, so that it can be removed. All of it was
+// started by this test: the account is the test's own.
+func (a Account) endAll(t *testing.T) {
+	t.Helper()
+	entries, err := os.ReadDir("/proc")
+	if err != nil {
+		t.Error(err)
+		return
+	}
+	for _, e := range entries {
+		pid, err := strconv.Atoi(e.Name())
+		if err != nil {
+			continue
+		}
+		status, err := os.ReadFile(filepath.Join("/proc", e.Name(), "status"))
+		if err == nil && strings.Contains(string(status), fmt.Sprintf("\nUid:\t%d\t", a.UID)) && !strings.Contains(string(status), "State:\tZ") {
+			t.Errorf("process %d of %s is left", pid, a.Name)
+			syscall.Kill(pid, syscall.SIGKILL)
+		}
+	}
+}
