@@ -104,8 +104,11 @@ func controlCell(o outcome) string {
 	return "not shown (" + o.Answer + ")"
 }
 
-// closed are the answers of the machine's own files, where an engine adds nothing.
-var closed = []string{"EACCES", "ENOENT", "EROFS"}
+// Where an engine adds nothing, these are the answers of the machine's own files.
+var (
+	closedBy = []string{"EACCES", "ENOENT", "EROFS"}
+	closedIn = []string{"files of the host", "paths through mounts", "kernel settings", "devices", "cgroups"}
+)
 
 func (c column) cell(control outcome) string {
 	o := c.cells[control.key()]
@@ -117,7 +120,7 @@ func (c column) cell(control outcome) string {
 		return "possible"
 	case verdict == refused && !shown(control) || verdict == absent:
 		verdict = "not shown"
-	case verdict == refused && !c.isolated && slices.Contains(closed, o.Answer):
+	case verdict == refused && !c.isolated && slices.Contains(closedBy, o.Answer) && slices.Contains(closedIn, o.Group):
 		verdict = "closed"
 	}
 	if o.Answer == "" {
