@@ -25,11 +25,8 @@ type Sandbox struct {
 	mu      sync.Mutex
 	conn    *connection
 	closed  bool
-	running map[hanger]struct{}
+	running map[hangUp]struct{}
 }
-
-// hanger is something that waits for the guest, and returns when it is hung up.
-type hanger interface{ hangUp() }
 
 // Identity says whose sandbox this is.
 func (s *Sandbox) Identity() Identity { return s.identity }
@@ -147,8 +144,11 @@ func (s *Sandbox) isClosed() bool {
 	return s.closed
 }
 
+// hangUp is what is under way: it returns when it is hung up.
+type hangUp interface{ hangUp() }
+
 // track keeps what must return when the hold is closed.
-func (s *Sandbox) track(x hanger, runs bool) {
+func (s *Sandbox) track(x hangUp, runs bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if !runs {
@@ -156,7 +156,7 @@ func (s *Sandbox) track(x hanger, runs bool) {
 		return
 	}
 	if s.running == nil {
-		s.running = make(map[hanger]struct{})
+		s.running = make(map[hangUp]struct{})
 	}
 	s.running[x] = struct{}{}
 }

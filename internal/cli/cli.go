@@ -87,9 +87,9 @@ func newSandbox(a *app) *cobra.Command {
 		"hermes sandbox exec --task build -c 'make && ./run'\n"+
 			"hermes sandbox inspect build\n"+
 			"hermes sandbox rm build")
-	group.AddCommand(newExec(a), newShell(a), newLs(a), newInspect(a), newRm(a), newPrune(a),
-		newStart(a), newPs(a), newLogs(a), newWait(a), newKill(a), newWrite(a), newEvents(a),
-		newFork(a), newDiff(a), newCommit(a), newDiscard(a))
+	group.AddCommand(newExec(a), newShell(a), newLs(a), newInspect(a), newRm(a), newPrune(a))
+	group.AddCommand(newStart(a), newPs(a), newLogs(a), newWait(a), newKill(a), newWrite(a), newEvents(a))
+	group.AddCommand(newFork(a), newDiff(a), newCommit(a), newDiscard(a))
 	return group
 }
 

@@ -73,7 +73,8 @@ func (s *Server) endAll() {
 }
 
 // descendants calls f at once for every living process that descends from us, and
-// returns how many were gone before they could be looked at.
+// returns how many were gone before they could be looked at. The dead count as gone:
+// their children have become ours since we listed those.
 func descendants(f func(pid int)) (missed int) {
 	self := os.Getpid()
 	next := []int{self}
@@ -82,13 +83,11 @@ func descendants(f func(pid int)) (missed int) {
 		next = next[:len(next)-1]
 		if pid != self {
 			p, ok := readProcess(strconv.Itoa(pid))
-			if !ok {
+			if !ok || p.zombie {
 				missed++
 				continue
 			}
-			if !p.zombie {
-				f(pid)
-			}
+			f(pid)
 		}
 		children, ok := childrenOf(pid)
 		if !ok {

@@ -47,7 +47,8 @@ type command struct {
 	script         *os.File // the line, where it is too long for an argument
 	oomBefore      int64
 	lookupsBefore  int64
-	memory, disk   int64 // output kept after the end
+	memory, disk   int64         // output kept after the end
+	retained       time.Duration // when it was done with
 	// background is set for a background process, which lives as others do, but
 	// keeps its output in a log and is remembered by the registry.
 	background *background

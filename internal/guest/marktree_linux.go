@@ -97,7 +97,8 @@ func (t *markTree) close() {}
 // returns how many processes were gone before their mark could be read.
 func (t *markTree) look(f func(pid int)) (missed int) {
 	if os.Getpid() != 1 {
-		return t.lookBelow(f)
+		t.lookBelow(f)
+		return 0
 	}
 	dir, err := unix.Open("/proc", unix.O_RDONLY|unix.O_DIRECTORY|unix.O_CLOEXEC, 0)
 	if err != nil {
@@ -136,21 +137,20 @@ func (t *markTree) look(f func(pid int)) (missed int) {
 // lookBelow is look where not everybody whom we see is in the sandbox. Who was gone
 // too soon may have been another command's, and the sandbox cannot be held still, so
 // it looks again until it is as good as certain to have met one that forks and ends.
-func (t *markTree) lookBelow(f func(pid int)) (missed int) {
+func (t *markTree) lookBelow(f func(pid int)) {
 	const certain = 20
 	for range certain {
-		found := 0
-		missed = descendants(func(pid int) {
+		found := false
+		missed := descendants(func(pid int) {
 			if k, ok := mark.Of(pid); ok && t.owns(pid, k) {
-				found++
+				found = true
 				f(pid)
 			}
 		})
-		if found > 0 || missed == 0 {
-			break
+		if found || missed == 0 {
+			return
 		}
 	}
-	return 0
 }
 
 // owns also takes a process that has spoilt its mark, if it can have been ours and

@@ -25,6 +25,7 @@ func (s *Server) retain(c *command) {
 
 // remember keeps c, and forgets others for it. It is called with the lock held.
 func (s *Server) remember(c *command) {
+	c.retained = bootTime()
 	s.finished = append(s.finished, c)
 	c.measure()
 	s.memory, s.disk = s.memory+c.memory, s.disk+c.disk
@@ -34,7 +35,7 @@ func (s *Server) remember(c *command) {
 		s.memory, s.disk = s.memory-oldest.memory, s.disk-oldest.disk
 		s.dropped++
 	}
-	for bootTime()-s.finished[0].began > rememberedFor {
+	for c.retained-s.finished[0].retained > rememberedFor {
 		delete(s.commands, s.finished[0].id)
 		s.finished[0].drop()
 		if s.dropped > 0 {

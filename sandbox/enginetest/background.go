@@ -34,7 +34,7 @@ type running struct {
 
 func (b *box) start(bg sandbox.Background) running {
 	b.t.Helper()
-	p, err := b.Start(bounded(b.t), bg)
+	p, err := b.Start(bounded(b.t), b.paths.told(bg))
 	if err != nil {
 		b.t.Fatal(err)
 	}
@@ -118,7 +118,7 @@ func outlivesCaller(t *testing.T, s *suite) {
 	other.kill()
 	p := running{b.Process(id), t}
 	p.says("one\n")
-	if info := p.poll(); info.State != sandbox.ProcessRunning || info.Result != nil || info.Line == "" || info.Cwd != "/workspace" {
+	if info := p.poll(); info.State != sandbox.ProcessRunning || info.Result != nil || info.Line == "" || b.paths.out(info.Cwd) != "/workspace" {
 		t.Errorf("it is %+v", info)
 	}
 	b.output(": >/tmp/go")
@@ -138,7 +138,7 @@ func startedOnce(t *testing.T, s *suite) {
 	var all sync.WaitGroup
 	for range 10 {
 		all.Go(func() {
-			p, err := b.Start(bounded(t), sandbox.Background{Command: sandbox.Command{Line: "echo ran >>ran; exit 3", ID: id}})
+			p, err := b.Start(bounded(t), b.paths.told(sandbox.Background{Command: sandbox.Command{Line: "echo ran >>ran; exit 3", ID: id}}))
 			if err != nil || p.ID != id {
 				t.Errorf("it was not started: %v", err)
 			}
@@ -155,7 +155,7 @@ func startedOnce(t *testing.T, s *suite) {
 	}
 	b.run(sandbox.Command{Line: "true", ID: "exec"}).ended(0, sandbox.Exited)
 	for _, bad := range []string{"exec", "proc_", "proc_00000000000G", "../../../../x", "proc_00000000000/"} {
-		if _, err := b.Start(bounded(t), sandbox.Background{Command: sandbox.Command{Line: "true", ID: bad}}); err == nil {
+		if _, err := b.Start(bounded(t), b.paths.told(sandbox.Background{Command: sandbox.Command{Line: "true", ID: bad}})); err == nil {
 			t.Errorf("the id %q is taken", bad)
 		}
 	}
@@ -174,7 +174,7 @@ func sameEnvironment(t *testing.T, s *suite) {
 			return b.run(command), b.start(sandbox.Background{Command: command})
 		},
 		"in a session": func() (outcome, running) {
-			p, err := b.Session("s").Start(bounded(t), sandbox.Background{Command: command})
+			p, err := b.Session("s").Start(bounded(t), b.paths.told(sandbox.Background{Command: command}))
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -183,10 +183,16 @@ func sameEnvironment(t *testing.T, s *suite) {
 	} {
 		foreground, p := start()
 		p.wait(foreground.Code, sandbox.Exited)
-		if log := p.log(); log != foreground.Out || !strings.Contains(log, "/from/spec:") || !strings.Contains(log, "OF_COMMAND=z") {
+		if log := b.paths.out(p.log()); log != foreground.Out || !strings.Contains(log, "/from/spec:") || !strings.Contains(log, "OF_COMMAND=z") {
 			t.Errorf("%s: in the background\n%s\nin the foreground\n%s", name, log, foreground.Out)
 		}
 	}
+}
+
+// endedWithSandbox says whether a process ended because its sandbox did: nobody knows
+// how, or its guest ended it before itself.
+func endedWithSandbox(r *sandbox.Result) bool {
+	return r != nil && (r.Reason == sandbox.Lost && r.Code == -1 && r.Message != "" || r.Reason == sandbox.Signaled && r.Code == 137)
 }
 
 // D24: whether it lives was asked of a process id that somebody else may have by
@@ -207,16 +213,15 @@ func restartLoses(t *testing.T, s *suite) {
 		waiting <- result
 	}()
 	s.removed(b)
-	if result := <-waiting; result.Reason != sandbox.Lost || result.Code != -1 {
+	if result := <-waiting; !endedWithSandbox(&result) {
 		t.Errorf("who waited is told %d (%s)", result.Code, result.Reason)
 	}
 	// One that is likely to have its process id.
 	successor := b.startLine("echo next; sleep 300")
 	successor.says("next")
-	if info := p.poll(); info.State != sandbox.ProcessLost || info.Name != "server" || info.Result == nil || info.Result.Message == "" {
+	if info := p.poll(); info.State == sandbox.ProcessRunning || info.Name != "server" || !endedWithSandbox(info.Result) {
 		t.Errorf("it is %+v", info)
 	}
-	p.wait(-1, sandbox.Lost)
 	p.kill(0)
 	if err := p.Signal(bounded(t), 9); err == nil {
 		t.Error("one that is lost is signalled")
@@ -236,7 +241,7 @@ func restartLoses(t *testing.T, s *suite) {
 	// Its name is free, and its end was told.
 	b.start(sandbox.Background{Command: sandbox.Command{Line: "true"}, Name: "server"}).wait(0, sandbox.Exited)
 	events, err := b.PastEvents(bounded(t), 0)
-	if err != nil || len(events) != 1 || events[0].Kind != sandbox.EventExit || events[0].Process != p.ID || events[0].Result.Reason != sandbox.Lost {
+	if err != nil || len(events) != 1 || events[0].Kind != sandbox.EventExit || events[0].Process != p.ID || !endedWithSandbox(events[0].Result) {
 		t.Errorf("events: %+v %v", events, err)
 	}
 	var ids []string
@@ -271,7 +276,7 @@ func cannotStart(t *testing.T, s *suite) {
 		127: {Argv: []string{"no-such-program"}},
 		126: {Line: "true", Cwd: "/nowhere"},
 	} {
-		_, err := b.Start(bounded(t), sandbox.Background{Command: command})
+		_, err := b.Start(bounded(t), b.paths.told(sandbox.Background{Command: command}))
 		var failed *sandbox.NotStartedError
 		if !errors.As(err, &failed) || failed.Result.Code != code || failed.Result.Message == "" {
 			t.Errorf("%s: %v", describe(command), err)
@@ -285,7 +290,7 @@ func cannotStart(t *testing.T, s *suite) {
 		{Command: sandbox.Command{Line: "true"}, Name: "proc_x"},
 		{Command: sandbox.Command{Line: "true"}, Name: strings.Repeat("x", 100)},
 	} {
-		if _, err := b.Start(bounded(t), bad); err == nil {
+		if _, err := b.Start(bounded(t), b.paths.told(bad)); err == nil {
 			t.Errorf("%+v was started", bad)
 		}
 	}
@@ -301,7 +306,7 @@ func oneName(t *testing.T, s *suite) {
 	b := s.box(t)
 	server := sandbox.Background{Command: sandbox.Command{Line: "sleep 300"}, Name: "server"}
 	p := b.start(server)
-	if _, err := b.Start(bounded(t), server); err == nil || !strings.Contains(err.Error(), p.ID) {
+	if _, err := b.Start(bounded(t), b.paths.told(server)); err == nil || !strings.Contains(err.Error(), p.ID) {
 		t.Errorf("a name that is taken: %v", err)
 	}
 	p.kill(0)
@@ -313,7 +318,7 @@ func sessionUnchanged(t *testing.T, s *suite) {
 	b := s.box(t)
 	session := b.session("s")
 	session.output("cd /tmp; export A=1")
-	p, err := b.Session("s").Start(bounded(t), sandbox.Background{Command: sandbox.Command{Line: "echo $PWD $A; export A=2; cd /; until [ -e /tmp/go ]; do sleep 0.02; done"}})
+	p, err := b.Session("s").Start(bounded(t), b.paths.told(sandbox.Background{Command: sandbox.Command{Line: "echo $PWD $A; export A=2; cd /; until [ -e /tmp/go ]; do sleep 0.02; done"}}))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -330,7 +335,7 @@ func manyListed(t *testing.T, s *suite) {
 	var all sync.WaitGroup
 	for i := range many {
 		all.Go(func() {
-			if _, err := b.Start(bounded(t), sandbox.Background{Command: sandbox.Command{Argv: []string{"sleep", "300"}}, Name: fmt.Sprint("p", i)}); err != nil {
+			if _, err := b.Start(bounded(t), b.paths.told(sandbox.Background{Command: sandbox.Command{Argv: []string{"sleep", "300"}}, Name: fmt.Sprint("p", i)})); err != nil {
 				t.Error(err)
 			}
 		})

@@ -131,7 +131,7 @@ func eventGap(t *testing.T, s *suite) {
 		go func() {
 			places <- struct{}{}
 			defer func() { <-places }()
-			p, err := b.Start(bounded(t), sandbox.Background{Command: sandbox.Command{Argv: []string{"true"}}, Notify: true})
+			p, err := b.Start(bounded(t), b.paths.told(sandbox.Background{Command: sandbox.Command{Argv: []string{"true"}}, Notify: true}))
 			if err == nil {
 				_, err = p.Wait(bounded(t))
 			}

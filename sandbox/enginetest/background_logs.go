@@ -172,6 +172,7 @@ func logOfChildren(t *testing.T, s *suite) {
 
 // D24: logs lay where the sandbox could write, and fill it.
 func logOutOfReach(t *testing.T, s *suite) {
+	s.need(t, OwnRoot)
 	b := s.box(t)
 	p := b.startLine("echo needle-$((40+2)); sleep 300")
 	p.says("needle-42")

@@ -89,6 +89,25 @@ func (p paths) out(text string) string {
 	return text
 }
 
+// command is what a command is told inside.
+func (p paths) command(c sandbox.Command) sandbox.Command {
+	if p == nil {
+		return c
+	}
+	c.Line, c.Cwd, c.Argv = p.in(c.Line), p.in(c.Cwd), slices.Clone(c.Argv)
+	for i, arg := range c.Argv {
+		c.Argv[i] = p.in(arg)
+	}
+	if c.Env != nil {
+		env := make(map[string]string, len(c.Env))
+		for name, value := range c.Env {
+			env[name] = p.in(value)
+		}
+		c.Env = env
+	}
+	return c
+}
+
 type execute func(context.Context, sandbox.Command) (sandbox.Result, error)
 
 // around translates what a command is told, and what its result says.
@@ -97,19 +116,14 @@ func (p paths) around(exec execute) execute {
 		return exec
 	}
 	return func(ctx context.Context, c sandbox.Command) (sandbox.Result, error) {
-		c.Line, c.Cwd, c.Argv = p.in(c.Line), p.in(c.Cwd), slices.Clone(c.Argv)
-		for i, arg := range c.Argv {
-			c.Argv[i] = p.in(arg)
-		}
-		if c.Env != nil {
-			env := make(map[string]string, len(c.Env))
-			for name, value := range c.Env {
-				env[name] = p.in(value)
-			}
-			c.Env = env
-		}
-		result, err := exec(ctx, c)
+		result, err := exec(ctx, p.command(c))
 		result.Cwd, result.CwdFallback, result.Message = p.out(result.Cwd), p.out(result.CwdFallback), p.out(result.Message)
 		return result, err
 	}
+}
+
+// told is what a background process is told inside.
+func (p paths) told(bg sandbox.Background) sandbox.Background {
+	bg.Command = p.command(bg.Command)
+	return bg
 }

@@ -21,7 +21,7 @@ var ErrAbove = errors.New("this process is itself a command of a sandbox")
 //
 // Compare never takes a process that it could not look at for a good one.
 func Compare(conn *net.UnixConn) error {
-	pid, pidfd, err := peer(conn)
+	pid, pidfd, err := Peer(conn)
 	if err != nil {
 		return fmt.Errorf("cannot tell who is at the other end: %w", err)
 	}
@@ -41,8 +41,9 @@ func Compare(conn *net.UnixConn) error {
 	return nil
 }
 
-// peer returns the process at the other end, with a descriptor of it.
-func peer(conn *net.UnixConn) (pid, pidfd int, err error) {
+// Peer returns the process at the other end, with a descriptor of it, which is the
+// caller's to close.
+func Peer(conn *net.UnixConn) (pid, pidfd int, err error) {
 	raw, err := conn.SyscallConn()
 	if err != nil {
 		return 0, -1, err

@@ -2,6 +2,7 @@ package local_test
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"net"
@@ -9,6 +10,7 @@ import (
 	"os/exec"
 	"runtime"
 	"strconv"
+	"strings"
 
 	"golang.org/x/sys/unix"
 
@@ -50,6 +52,8 @@ func attack(args []string) error {
 		return status(args[1], args[2])
 	case "use": // as hermes would
 		return use(args[1], args[2])
+	case "forge":
+		return forge(args[1], args[2])
 	case "rise":
 		return unix.Setrlimit(unix.RLIMIT_LOCKS, &unix.Rlimit{Cur: unix.RLIM_INFINITY, Max: unix.RLIM_INFINITY})
 	}
@@ -141,6 +145,29 @@ func pose(path string) error {
 			wire.Serve(conn, hello())
 		}
 	}
+}
+
+// forge writes another process into a sandbox's state.
+func forge(path, pid string) error {
+	data, err := os.ReadFile(path)
+	if err != nil {
+		return err
+	}
+	var state map[string]any
+	if err := json.Unmarshal(data, &state); err != nil {
+		return err
+	}
+	stat, err := os.ReadFile("/proc/" + pid + "/stat")
+	if err != nil {
+		return err
+	}
+	state["PID"], _ = strconv.Atoi(pid)
+	state["Started"] = strings.Fields(string(stat))[21] // the name has no space
+	state["Namespace"] = 0
+	if data, err = json.Marshal(state); err != nil {
+		return err
+	}
+	return os.WriteFile(path, data, 0o600)
 }
 
 func status(home, task string) error {

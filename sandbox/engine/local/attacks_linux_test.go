@@ -131,8 +131,11 @@ func TestLocalAttacks(t *testing.T) {
 	t.Run("a command cannot call its guest, nor another's", cannotCall)
 	t.Run("a caller that is gone is not let in", deadCaller)
 	t.Run("a command cannot pass for a guest", cannotPose)
+	t.Run("a command cannot put another guest in the place of its own", cannotMislead)
 	t.Run("a command can neither trace, read nor limit the guest", cannotTouch)
 	t.Run("a command that removes the socket ends its sandbox's run", socketRemoved)
+	t.Run("a command that removes its sandbox's state does so too", stateRemoved)
+	t.Run("a command cannot have another process ended in its guest's place", stateForged)
 	t.Run("what a killed guest leaves is ended before the next", killedGuest)
 	t.Run("what hides ends with its command and its sandbox", hiddenProcesses)
 	t.Run("a hermes inside drives nothing outside", hermesInside)
@@ -218,6 +221,30 @@ func cannotPose(t *testing.T) {
 	}
 }
 
+// A socket of another guest in the place of its own neither lets a command's caller
+// into the wrong sandbox nor ends that one.
+func cannotMislead(t *testing.T) {
+	for name, line := range map[string]string{"link": "ln -sf %s %s", "hard link": "ln -f %s %s", "rename": "mv %s %s"} {
+		t.Run(name, func(t *testing.T) {
+			a := newArena(t)
+			own, other := a.box("own"), a.box("other")
+			guest := a.guest("other")
+			a.says(own, fmt.Sprintf(line, quote(a.socket("other")), quote(a.socket("own"))))
+			own.Close()
+			if _, err := a.manager.StatusOf(t.Context(), a.id("own")); err == nil || !strings.Contains(err.Error(), "answers in place of its guest") {
+				t.Errorf("the error is %v", err)
+			}
+			if err := a.manager.Remove(t.Context(), a.id("own"), true); err != nil {
+				t.Error(err)
+			}
+			if a.guest("other") != guest {
+				t.Error("the other sandbox has ended")
+			}
+			other.Close()
+		})
+	}
+}
+
 func cannotTouch(t *testing.T) {
 	a := newArena(t)
 	box := a.box("own")
@@ -228,7 +255,7 @@ func cannotTouch(t *testing.T) {
 		}
 	}
 	// The control: tracing as such works, inside on one of its own, outside too.
-	if got := a.says(box, "sleep 60 & "+quote(a.program)+" trace $!; kill -9 $! 2>/dev/null; true"); got != "done" {
+	if got := a.says(box, "exec 2>/dev/null; sleep 60 & "+quote(a.program)+" trace $!; kill -9 $!; true"); got != "done" {
 		t.Errorf("not shown: tracing a sibling gives %s", got)
 	}
 	posture, err := box.Posture(t.Context())
@@ -267,6 +294,48 @@ func socketRemoved(t *testing.T) {
 	}
 	if left := guests(t); len(left) != 1 {
 		t.Errorf("there are %d guests: %q", len(left), left)
+	}
+}
+
+func stateRemoved(t *testing.T) {
+	a := newArena(t)
+	box := a.box("own")
+	a.says(box, "sleep 1000 >/dev/null 2>&1 & rm "+quote(filepath.Join(own(a.id("own"), sandbox.Spec{}), "state.json")))
+	box.Close()
+	if got := a.says(a.box("own"), "echo well"); got != "well" {
+		t.Errorf("the next one says %q", got)
+	}
+	if left := guests(t); len(left) != 1 {
+		t.Errorf("there are %d guests: %q", len(left), left)
+	}
+}
+
+// A command that writes another process into its sandbox's state does not get it ended.
+func stateForged(t *testing.T) {
+	a := newArena(t)
+	box := a.box("own")
+	bystander := exec.Command("sleep", "300")
+	if err := bystander.Start(); err != nil {
+		t.Fatal(err)
+	}
+	ended := make(chan error, 1)
+	go func() { ended <- bystander.Wait() }()
+	defer bystander.Process.Kill()
+	state := filepath.Join(own(a.id("own"), sandbox.Spec{}), "state.json")
+	if got := a.attacks(box, "forge", state, strconv.Itoa(bystander.Process.Pid)); got != "done" {
+		t.Fatal(got)
+	}
+	box.Close()
+	if err := a.manager.Remove(t.Context(), a.id("own"), false); err != nil {
+		t.Error(err)
+	}
+	select {
+	case err := <-ended:
+		t.Errorf("the bystander was ended: %v", err)
+	default:
+	}
+	if left := guests(t); len(left) > 0 {
+		t.Errorf("the guest is left: %q", left)
 	}
 }
 

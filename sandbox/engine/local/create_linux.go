@@ -95,7 +95,7 @@ func (c *creation) startGuest(context.Context) error {
 	defer null.Close()
 	// Nothing of our environment goes along: it may hold secrets.
 	guest, err := spawn.Start(&spawn.Command{
-		Path: path, Argv: []string{"hermes-guest"}, Env: []string{"GOMAXPROCS=2", "GOGC=50"}, Dir: "/", Cgroup: -1,
+		Path: path, Argv: guestArguments(c.engine.RunName(c.id)), Env: []string{"GOMAXPROCS=2", "GOGC=50"}, Dir: "/", Cgroup: -1,
 		Files: map[int]int{0: int(null.Fd()), 1: int(null.Fd()), 2: int(null.Fd()), 3: int(inner.Fd())},
 	})
 	if err != nil {

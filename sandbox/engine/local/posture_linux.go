@@ -17,8 +17,8 @@ func (c *creation) posture(r jail.Report) sandbox.Posture {
 	add := func(name, value string, enforced bool, deviation string) {
 		p.Facts = append(p.Facts, sandbox.Fact{Name: name, Value: value, Enforced: enforced, Deviation: deviation})
 	}
-	// weak is what holds, but with a reservation if there is one.
-	weak := func(name, value string, holds bool, otherwise string) {
+	// judge adds what should hold, and what follows where it does not.
+	judge := func(name, value string, holds bool, otherwise string) {
 		if holds {
 			otherwise = ""
 		}
@@ -28,7 +28,7 @@ func (c *creation) posture(r jail.Report) sandbox.Posture {
 	if r.LandlockABI > 0 {
 		add(sandbox.FactIsolation, "landlock", false, sees+unscoped(r.LandlockABI))
 	} else {
-		add(sandbox.FactIsolation, "none", false, sees+", and may trace and signal its processes, the guest among them")
+		add(sandbox.FactIsolation, "none", false, sees+", and may trace and signal its processes, and so end the guest")
 	}
 	add(sandbox.FactNamespaces, "none", false, "commands share this machine's")
 	add(sandbox.FactIDs, "the machine's: "+subid.MapText(r.UIDMap), false, "commands are "+c.user.name+" of this machine")
@@ -37,8 +37,8 @@ func (c *creation) posture(r jail.Report) sandbox.Posture {
 		caps = "none"
 	}
 	add(sandbox.FactCapabilities, caps, true, "")
-	weak(sandbox.FactPrivileges, yes(r.NoNewPrivileges), r.NoNewPrivileges, "programs may gain privileges")
-	weak(sandbox.FactSeccomp, "filter "+r.SeccompDigest, r.Seccomp, "system calls are not filtered")
+	judge(sandbox.FactPrivileges, yes(r.NoNewPrivileges), r.NoNewPrivileges, "programs may gain privileges")
+	judge(sandbox.FactSeccomp, "filter "+r.SeccompDigest, r.Seccomp, "system calls are not filtered")
 	if r.LandlockABI > 0 {
 		add(sandbox.FactLandlock, fmt.Sprintf("ABI %d, without files", r.LandlockABI), true, strings.TrimPrefix(unscoped(r.LandlockABI), ", "))
 	} else {

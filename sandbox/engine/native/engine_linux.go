@@ -48,6 +48,11 @@ func (b body) Make(ctx context.Context, id sandbox.Identity, spec sandbox.Spec) 
 // End ends the guest, and with it all processes of its pid namespace.
 func (b body) End(ctx context.Context, g *host.Guest) error { return g.End(ctx, unix.SIGKILL) }
 
+// EndUnknown asks whoever listens: no command can.
+func (b body) EndUnknown(ctx context.Context, id sandbox.Identity) error {
+	return b.engine.AskToEnd(ctx, id)
+}
+
 // ClearUp has nothing to do: no process outlives PID 1 of its namespace.
 func (b body) ClearUp(context.Context, sandbox.Identity) error { return nil }
 

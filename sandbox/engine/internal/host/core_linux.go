@@ -23,6 +23,9 @@ type Body interface {
 	Make(ctx context.Context, id sandbox.Identity, spec sandbox.Spec) (*State, error)
 	// End ends a living guest and all that it started, and returns when that is so.
 	End(ctx context.Context, g *Guest) error
+	// EndUnknown ends a guest of which nothing is known but its socket, if there is
+	// one.
+	EndUnknown(ctx context.Context, id sandbox.Identity) error
 	// ClearUp ends what a guest that died has left running.
 	ClearUp(ctx context.Context, id sandbox.Identity) error
 	// RemoveFiles removes the directory of a sandbox, with its state if it has one.

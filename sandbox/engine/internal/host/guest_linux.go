@@ -13,10 +13,16 @@ import (
 // signalled: a number may have been given to another process meanwhile.
 type Guest struct {
 	Identity sandbox.Identity
+	PID      int
 	pidfd    int
 }
 
-func (g *Guest) close() { unix.Close(g.pidfd) }
+// GuestOf is the guest of an identity, by a descriptor of its process, which it then
+// owns.
+func GuestOf(id sandbox.Identity, pid, pidfd int) *Guest { return &Guest{id, pid, pidfd} }
+
+// Close gives the descriptor up.
+func (g *Guest) Close() { unix.Close(g.pidfd) }
 
 // exited says whether the process is dead, be it not yet waited for.
 func (g *Guest) exited() bool {

@@ -24,7 +24,7 @@ func (c *Core) Remove(ctx context.Context, id sandbox.Identity, files bool) erro
 		}
 		// A state that cannot be read goes with everything else.
 		st = nil
-		if err := c.endUnknown(ctx, id); err != nil {
+		if err := c.body.EndUnknown(ctx, id); err != nil {
 			return err
 		}
 	}
@@ -49,7 +49,7 @@ func (c *Core) end(ctx context.Context, st *State) error {
 	if err != nil || guest == nil {
 		return err
 	}
-	defer guest.close()
+	defer guest.Close()
 	return c.body.End(ctx, guest)
 }
 
@@ -88,8 +88,8 @@ func (c *Core) clear(ctx context.Context, id sandbox.Identity) error {
 	return os.RemoveAll(c.RunDir(id))
 }
 
-// endUnknown ends a guest of which nothing is known but its socket, by asking it.
-func (c *Core) endUnknown(ctx context.Context, id sandbox.Identity) error {
+// AskToEnd ends a guest of which nothing is known but its socket, by asking it.
+func (c *Core) AskToEnd(ctx context.Context, id sandbox.Identity) error {
 	ctx, cancel := context.WithTimeout(ctx, endBound)
 	defer cancel()
 	conn, err := c.Connect(ctx, id)

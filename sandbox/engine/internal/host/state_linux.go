@@ -101,14 +101,14 @@ func (s *State) open() (*Guest, error) {
 	if err != nil {
 		return nil, os.NewSyscallError("pidfd_open", err)
 	}
-	guest := &Guest{Identity: s.Identity, pidfd: fd}
+	guest := GuestOf(s.Identity, s.PID, fd)
 	// The time alone does not tell: it counts in hundredths of a second.
 	started, err := startTime(s.PID)
 	namespace, namespaceErr := namespaceOf(s.PID)
 	inIts := namespace == s.Namespace || namespaceErr != nil && guest.exited() ||
 		s.Namespace == 0 || errors.Is(namespaceErr, fs.ErrPermission)
 	if err != nil || started != s.Started || !inIts {
-		guest.close()
+		guest.Close()
 		return nil, nil
 	}
 	return guest, nil
@@ -139,7 +139,7 @@ func (s *State) alive() bool {
 	if guest == nil {
 		return false
 	}
-	defer guest.close()
+	defer guest.Close()
 	return !guest.exited()
 }
 
