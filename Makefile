@@ -30,7 +30,7 @@ $(error $(GO_PROBLEM))
 endif
 endif
 
-.PHONY: help run build guest install test faults test-network test-faults soak lint staticcheck vet fuzz bench cover generate clean certificates
+.PHONY: help run build guest install test faults escapes test-network test-faults soak lint staticcheck vet fuzz bench cover generate clean certificates
 
 help: ## list these targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "  %-14s %s\n", $$1, $$2}' Makefile
@@ -65,6 +65,9 @@ test: ## install what the tests need, then vet, staticcheck and all tests with t
 
 faults: build ## the fault and attack tests alone
 	@$(GO) test -count=1 -timeout 60m ./test/faults
+
+escapes: guest ## try every way out of a sandbox, and write docs/security/escapes.md (as root)
+	@$(GO) test -count=1 -timeout 20m ./test/escape -run TestNothingGetsOut -update
 
 test-network: ## the same, with the tests that use the network
 	@HERMES_RUN_NETWORK_TESTS=1 $(MAKE) test

@@ -120,12 +120,16 @@ func (c *connection) openCommand(ctx context.Context, t wire.Type, m any) (*stre
 // ask makes a request that has one answer, which is waited for no longer than
 // answerBound: a guest that is alive gives it at once.
 func (c *connection) ask(t wire.Type, m any) (wire.Frame, error) {
+	return c.askWithin(answerBound, t, m)
+}
+
+func (c *connection) askWithin(bound time.Duration, t wire.Type, m any) (wire.Frame, error) {
 	s, err := c.open(t, m)
 	if err != nil {
 		return wire.Frame{}, err
 	}
 	defer s.Close()
-	giveUp := time.AfterFunc(answerBound, func() { s.Close() })
+	giveUp := time.AfterFunc(bound, func() { s.Close() })
 	defer giveUp.Stop()
 	frame, err := s.Next()
 	if err != nil {

@@ -25,7 +25,8 @@ type Engine interface {
 	List(ctx context.Context, home string) ([]Info, error)
 	// Start brings a stopped sandbox back.
 	Start(ctx context.Context, id Identity, spec Spec) (Info, error)
-	// Inspect reads back what is enforced.
+	// Inspect tells what the engine set up and read back. The Manager holds it
+	// against what a process inside finds.
 	Inspect(ctx context.Context, id Identity) (Posture, error)
 	// Remove ends the sandbox and what belongs to its run; with files also
 	// what it kept. It returns after the removal. Removing what is not there

@@ -21,12 +21,14 @@ type fakeEngine struct {
 	removed []sandbox.Identity
 	sweeps  int
 	find    error // what a lookup fails with
+	probe   func(*fakeBox)
 	build   string
 }
 
 type fakeBox struct {
 	info  sandbox.Info
 	lease wire.Status
+	probe *wire.Probe // nil for a guest that knows no probes
 	gone  bool
 	asked []time.Duration // how long it should have been unused, by each who asked
 }
@@ -38,7 +40,7 @@ func newFake() *fakeEngine {
 // add makes a sandbox that was there before.
 func (e *fakeEngine) add(id sandbox.Identity, lease wire.Status) *fakeBox {
 	id = id.Normal()
-	b := &fakeBox{lease: lease, info: sandbox.Info{Identity: id, State: sandbox.Running, SpecHash: sandbox.Spec{}.Hash(), Build: e.build}}
+	b := &fakeBox{lease: lease, probe: &wire.Probe{Seccomp: true}, info: sandbox.Info{Identity: id, State: sandbox.Running, SpecHash: sandbox.Spec{}.Hash(), Build: e.build}}
 	e.boxes[id] = b
 	return b
 }
@@ -58,6 +60,9 @@ func (e *fakeEngine) Create(_ context.Context, id sandbox.Identity, spec sandbox
 	e.created = append(e.created, id)
 	b := e.add(id, wire.Status{})
 	b.info.Spec, b.info.SpecHash = spec.Public(), spec.Hash()
+	if e.probe != nil {
+		e.probe(b)
+	}
 	return b.info, nil
 }
 
@@ -157,6 +162,8 @@ func (e *fakeEngine) answer(stream net.Conn, b *fakeBox) {
 	switch {
 	case frame.Type == wire.TypeStatus:
 		w.WriteMessage(wire.TypeStatus, b.lease)
+	case frame.Type == wire.TypeProbe && b.probe != nil:
+		w.WriteMessage(wire.TypeProbe, b.probe)
 	case frame.Type != wire.TypeRetire || frame.Decode(&ask) != nil:
 		w.Write(wire.TypeUnsupported, nil)
 	default:

@@ -157,9 +157,9 @@ func (m *Manager) open(ctx context.Context, id Identity, spec Spec) (conn *conne
 	if err != nil {
 		return nil, err
 	}
-	made := false
+	made, lacking := false, false
 	defer func() {
-		if err != nil && made && spec.Ephemeral {
+		if err != nil && made && (spec.Ephemeral || lacking) {
 			m.undo(ctx, id) // it was for this caller and nobody else
 		}
 		lock.Release(err != nil) // what could not be made leaves no trace
@@ -173,15 +173,6 @@ func (m *Manager) open(ctx context.Context, id Identity, spec Spec) (conn *conne
 	if err != nil {
 		return nil, err
 	}
-	if len(spec.Require) > 0 {
-		posture, err := m.engine.Inspect(ctx, id)
-		if err != nil {
-			return nil, err
-		}
-		if err := posture.Check(spec.Require); err != nil {
-			return nil, err
-		}
-	}
 	conn, err = dial(ctx, m.engine, id, false)
 	if errors.Is(err, ErrGone) {
 		// Its guest was ending when we found it, and takes no callers any more.
@@ -194,7 +185,19 @@ func (m *Manager) open(ctx context.Context, id Identity, spec Spec) (conn *conne
 		}
 		conn, err = dial(ctx, m.engine, id, false)
 	}
-	return conn, err
+	if err != nil || len(spec.Require) == 0 {
+		return conn, err
+	}
+	posture, err := m.postureBy(ctx, id, conn)
+	if err == nil {
+		err = posture.Check(spec.Require)
+	}
+	if err != nil {
+		lacking = true
+		conn.close()
+		return nil, err
+	}
+	return conn, nil
 }
 
 // undo removes a sandbox whose caller does not want it any more.
@@ -318,7 +321,12 @@ func (m *Manager) StatusOf(ctx context.Context, id Identity) (Status, error) {
 	return publicStatus(st), err
 }
 
-// Inspect reads back what is enforced on a sandbox.
+// Find tells what a sandbox is, without asking it.
+func (m *Manager) Find(ctx context.Context, id Identity) (Info, error) {
+	return m.engine.Find(ctx, id.Normal())
+}
+
+// Inspect finds out what is enforced on a sandbox.
 func (m *Manager) Inspect(ctx context.Context, id Identity) (Info, Posture, error) {
 	id = id.Normal()
 	info, err := m.engine.Find(ctx, id)
@@ -328,7 +336,7 @@ func (m *Manager) Inspect(ctx context.Context, id Identity) (Info, Posture, erro
 	if info.State != Running {
 		return info, Posture{}, nil
 	}
-	posture, err := m.engine.Inspect(ctx, id)
+	posture, err := m.posture(ctx, id)
 	return info, posture, err
 }
 

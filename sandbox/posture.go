@@ -6,9 +6,30 @@ import (
 	"strings"
 )
 
-// Posture is what is really enforced on a sandbox, read back after its start.
+// Posture is what is really enforced on a sandbox: what its engine set up, held
+// against what a process inside finds when it tries.
 type Posture struct {
 	Facts []Fact `json:"facts"`
+	// Host is what of the host's file systems is visible inside.
+	Host []HostPath `json:"host,omitempty"`
+	// Trials are what was tried inside and should be refused.
+	Trials []Trial `json:"trials,omitempty"`
+	// Untried says why nothing could be tried, or is empty.
+	Untried string `json:"untried,omitempty"`
+}
+
+// HostPath is a part of the host's file systems.
+type HostPath struct {
+	Path     string `json:"path"` // inside
+	Writable bool   `json:"writable"`
+	Device   bool   `json:"device,omitempty"`
+}
+
+// Trial is something that was tried inside.
+type Trial struct {
+	Name    string `json:"name"`
+	Refused bool   `json:"refused"`
+	Answer  string `json:"answer"` // the kernel's
 }
 
 // Fact is one line of a posture.
@@ -38,12 +59,14 @@ const (
 	FactRoot         = "root"
 	FactTreeKill     = "tree-kill"
 	FactLifetime     = "lifetime"
+	FactHost         = "host"  // what of the host's files is visible
+	FactCalls        = "calls" // what was tried inside
 )
 
 // FactNames lists what can be demanded.
 func FactNames() []string {
 	return []string{FactIsolation, FactNamespaces, FactIDs, FactCapabilities, FactPrivileges, FactSeccomp, FactLandlock,
-		FactMemory, FactCPUs, FactPids, FactNetwork, FactRoot, FactTreeKill, FactLifetime}
+		FactMemory, FactCPUs, FactPids, FactNetwork, FactRoot, FactTreeKill, FactLifetime, FactHost, FactCalls}
 }
 
 // Deviations lists what is weaker than the default.
@@ -51,9 +74,19 @@ func (p Posture) Deviations() []Fact {
 	return slices.DeleteFunc(slices.Clone(p.Facts), func(f Fact) bool { return f.Deviation == "" })
 }
 
-// Check says which of the demanded facts are not enforced.
+// CheckSetUp is Check for an engine that has just set a sandbox up: of the facts that
+// only a trial can show it demands none.
+func (p Posture) CheckSetUp(require []string) error {
+	return p.Check(slices.DeleteFunc(slices.Clone(require), func(name string) bool { return name == FactHost || name == FactCalls }))
+}
+
+// Check says which of the demanded facts are not enforced. What could not be tried
+// does not count as enforced.
 func (p Posture) Check(require []string) error {
 	var missing []string
+	if p.Untried != "" && len(require) > 0 {
+		missing = append(missing, p.Untried)
+	}
 	for _, name := range require {
 		i := slices.IndexFunc(p.Facts, func(f Fact) bool { return f.Name == name })
 		switch {

@@ -82,9 +82,9 @@ func (s *Sandbox) Shell(ctx context.Context, c Command) (Result, error) {
 // command and lives as long as the sandbox runs.
 func (s *Sandbox) Session(name string) *Session { return &Session{s, name} }
 
-// Posture reads back what is enforced.
+// Posture finds out what is enforced.
 func (s *Sandbox) Posture(ctx context.Context) (Posture, error) {
-	return s.manager.engine.Inspect(ctx, s.identity)
+	return s.manager.posture(ctx, s.identity)
 }
 
 // Status tells who uses the sandbox.

@@ -8,6 +8,7 @@ import (
 	"os"
 
 	"hermes.example/hermes/internal/guest/jail"
+	"hermes.example/hermes/internal/guest/probe"
 )
 
 func main() {
@@ -15,6 +16,8 @@ func main() {
 	switch {
 	case len(os.Args) == 3 && os.Args[1] == "remove":
 		run = func() error { return jail.RemoveTree(os.Args[2]) }
+	case len(os.Args) >= 2 && os.Args[1] == probe.Mode:
+		run = func() error { return probe.Run(os.Args[2:]) }
 	case len(os.Args) == 4 && os.Args[1] == "unpack":
 		run = func() error { return jail.Unpack(os.Args[2], os.Args[3]) }
 	case len(os.Args) == 3 && os.Args[1] == "commit":

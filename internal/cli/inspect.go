@@ -24,8 +24,8 @@ func newInspect(a *app) *cobra.Command {
 		Use:                   "inspect [FLAG…] [TASK]",
 		DisableFlagsInUseLine: true,
 		Short:                 "Show what a sandbox is, who uses it, and what is enforced on it",
-		Long: "Shows a sandbox: whose it is, how it was specified, what is really enforced, read back after its start and never\n" +
-			"assumed, who uses it, and its sessions. What is weaker than the default is marked.",
+		Long: "Shows a sandbox: whose it is, how it was specified, who uses it, its sessions, and what is really enforced: what was\n" +
+			"set up, held against what a process inside finds when it tries. What is weaker than the default is listed at the end.",
 		Example: "hermes sandbox inspect build\nhermes sandbox inspect --task build --json",
 		Args: func(cmd *cobra.Command, args []string) error {
 			if len(args) > 1 || len(args) == 1 && cmd.Flags().Changed("task") {
@@ -132,7 +132,17 @@ func (s sheet) write(a *app) error {
 		line(fact.Name, describeFact(fact))
 	}
 	if len(s.Posture.Facts) == 0 {
-		line("nothing runs", cell{"", ""})
+		line("nothing runs")
+		return writeTable(a.stdout, p, rows)
+	}
+
+	title("weaker than the default")
+	deviations := s.Posture.Deviations()
+	for _, fact := range deviations {
+		line(fact.Name, cell{printable(fact.Deviation), yellow})
+	}
+	if len(deviations) == 0 {
+		line("nothing")
 	}
 	return writeTable(a.stdout, p, rows)
 }
@@ -181,15 +191,17 @@ func describeSession(s sandbox.SessionState) string {
 		plural(len(s.Functions), "function", "functions"), plural(len(s.Aliases), "alias", "aliases"))
 }
 
-// describeFact marks what is weaker than the default.
+// describeFact tells what was found. What is not in force stands back, unless it
+// should be.
 func describeFact(f sandbox.Fact) cell {
+	value := printable(f.Value) // a process inside had its part in it
 	switch {
 	case f.Deviation != "":
-		return cell{f.Value + "  ! " + f.Deviation, yellow}
+		return cell{value, yellow}
 	case !f.Enforced:
-		return cell{f.Value, faint}
+		return cell{value, faint}
 	}
-	return cell{f.Value, ""}
+	return cell{value, ""}
 }
 
 func shellName(path string) string {

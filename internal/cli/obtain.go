@@ -38,7 +38,7 @@ func (t *target) obtain(ctx context.Context, a *app, m *sandbox.Manager, c confi
 		spec = &sandbox.Spec{Ephemeral: !keepsFiles(m, c)}
 		// One that has stopped comes back as it was, unless it had variables,
 		// whose values nobody kept.
-		if info, _, err := m.Inspect(ctx, id); err == nil && len(info.Spec.Env) == 0 {
+		if info, err := m.Find(ctx, id); err == nil && len(info.Spec.Env) == 0 {
 			spec = &info.Spec
 		} else if kept, err := m.Remembered(ctx, id); err == nil {
 			kept.Env = nil
@@ -134,7 +134,7 @@ func withoutProfile(s sandbox.Spec) sandbox.Spec {
 // checkEphemeral refuses a task that keeps files: an ephemeral sandbox has none,
 // and takes those of its task along when it ends.
 func checkEphemeral(ctx context.Context, m *sandbox.Manager, id sandbox.Identity) error {
-	if info, _, err := m.Inspect(ctx, id); err == nil && info.Spec.Ephemeral {
+	if info, err := m.Find(ctx, id); err == nil && info.Spec.Ephemeral {
 		return nil
 	}
 	kept, err := m.Keeps(ctx, id)

@@ -81,9 +81,9 @@ func runRm(ctx context.Context, a *app, o *rmOptions, tasks []string) error {
 
 // remove removes a sandbox that is there, or files that one left.
 func remove(ctx context.Context, m *sandbox.Manager, id sandbox.Identity, files bool) error {
-	_, _, err := m.Inspect(ctx, id)
+	_, err := m.Find(ctx, id)
 	if !errors.Is(err, sandbox.ErrNotFound) {
-		return m.Remove(ctx, id, files) // also one that cannot be inspected
+		return m.Remove(ctx, id, files) // also one whose state cannot be read
 	}
 	kept, keepErr := m.Keeps(ctx, id)
 	switch {

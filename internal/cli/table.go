@@ -42,11 +42,12 @@ func (p paint) of(c cell) string {
 	return "\x1b[" + c.colour + "m" + c.text + "\x1b[0m"
 }
 
-// writeTable writes rows with columns as wide as their widest cell.
+// writeTable writes rows with columns as wide as their widest cell. What ends a row,
+// like a title, may be wider.
 func writeTable(w io.Writer, p paint, rows [][]cell) error {
 	var widths []int
 	for _, row := range rows {
-		for i, c := range row {
+		for i, c := range row[:max(len(row)-1, 0)] {
 			if i == len(widths) {
 				widths = append(widths, 0)
 			}

@@ -83,6 +83,8 @@ type Server struct {
 	trim        *time.Timer
 	sequence    uint64
 
+	findings findings
+
 	ended chan struct{}
 	lines sync.Map // the connections, where we must end them ourselves
 	// ending says that commands end because the sandbox does.
@@ -182,7 +184,7 @@ func (s *Server) awaitCaller() {
 }
 
 func (s *Server) hello() wire.Hello {
-	can := []string{wire.CanReplay, wire.CanSessions, wire.CanTerminal, wire.CanRetire, wire.CanDirect, wire.CanProcesses}
+	can := []string{wire.CanReplay, wire.CanSessions, wire.CanTerminal, wire.CanRetire, wire.CanDirect, wire.CanProcesses, wire.CanProbe}
 	if s.config.ActAsCommand != nil {
 		can = append(can, wire.CanFiles)
 	}
@@ -309,6 +311,8 @@ func (s *Server) serveStream(stream net.Conn, r *wire.Reader, w *wire.Writer) {
 		}
 	case wire.TypeStart, wire.TypeProcesses, wire.TypeLog, wire.TypeInput, wire.TypeWait, wire.TypeEvents:
 		s.serveBackground(stream, r, w, frame)
+	case wire.TypeProbe:
+		s.serveProbe(w)
 	default:
 		w.Write(wire.TypeUnsupported, []byte{byte(frame.Type)})
 	}

@@ -80,6 +80,19 @@ func (r *reaper) run() {
 	}
 }
 
+// letGo continues a process that asked to be traced by its parent, which we are.
+// It would wait for ever, and what we are told of it is not its end. Only the
+// thread that started it can let it go.
+func (r *reaper) letGo(pid int, signal syscall.Signal) {
+	if signal == syscall.SIGTRAP {
+		signal = 0 // it is meant for a tracer
+	}
+	r.spawner.Prepare(func() error {
+		_, _, errno := unix.RawSyscall6(unix.SYS_PTRACE, unix.PTRACE_DETACH, uintptr(pid), 0, uintptr(signal), 0, 0)
+		return errno
+	})
+}
+
 // reapAll waits for every child that has ended: commands and orphans.
 func (r *reaper) reapAll() {
 	for r.reap(-1) {
@@ -101,6 +114,10 @@ func (r *reaper) reap(which int) bool {
 	}
 	if pid <= 0 {
 		return false
+	}
+	if status.Stopped() {
+		r.letGo(pid, status.StopSignal())
+		return true
 	}
 	if exited, ok := r.waiting[pid]; ok {
 		delete(r.waiting, pid)

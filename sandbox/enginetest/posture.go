@@ -20,6 +20,10 @@ var postureTests = []test{
 	{"posture/the root cannot be written", rootIsReal},
 	{"posture/the host's files are not there", hostIsHidden},
 	{"posture/the guest cannot be reached from inside", guestIsOutOfReach},
+	{"posture/what is tried inside is refused", trialsAreRefused},
+	{"posture/what was set up is found inside", setUpIsFound},
+	{"posture/what of the host is visible is listed", hostIsListed},
+	{"posture/trials leave nothing behind", trialsLeaveNothing},
 	{"posture/the switches of this suite are those of the posture", switchesAreReal},
 }
 
@@ -241,6 +245,80 @@ func guestIsOutOfReach(t *testing.T, s *suite) {
 		p.run(sandbox.Command{Argv: []string{"ls", "/proc/self/fd"}}).printed("0\n1\n2\n3\n")
 	}
 	b.run(sandbox.Command{Line: "ls /proc/self/fd", Stdin: strings.NewReader("")}).printed("0\n1\n2\n3\n")
+}
+
+func trialsAreRefused(t *testing.T, s *suite) {
+	for _, user := range []string{"", "1000:1000"} {
+		if _, single := s.config.Without[ManyIDs]; single && user != "" {
+			continue
+		}
+		posture, err := s.box(t, func(spec *sandbox.Spec) { spec.User = user }).Posture(bounded(t))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if posture.Untried != "" || len(posture.Trials) < 40 {
+			t.Errorf("as %q: %d trials; %s", user, len(posture.Trials), posture.Untried)
+		}
+		for _, trial := range posture.Trials {
+			if !trial.Refused && s.engine.Capabilities().Isolated {
+				t.Errorf("as %q: %s: %s", user, trial.Name, trial.Answer)
+			}
+		}
+		if err := posture.Check([]string{sandbox.FactCalls}); err != nil && s.engine.Capabilities().Isolated {
+			t.Error(err)
+		}
+	}
+}
+
+func setUpIsFound(t *testing.T, s *suite) {
+	check := func(change func(*sandbox.Spec)) {
+		for name, fact := range s.box(t, change).facts() {
+			if strings.Contains(fact.Deviation, "by trial") {
+				t.Errorf("%s is %q: %s", name, fact.Value, fact.Deviation)
+			}
+		}
+	}
+	for _, network := range s.engine.Capabilities().Networks {
+		check(func(spec *sandbox.Spec) { spec.Network = network })
+	}
+	if _, single := s.config.Without[ManyIDs]; !single {
+		check(func(spec *sandbox.Spec) { spec.User = "1000:1000" })
+	}
+}
+
+func hostIsListed(t *testing.T, s *suite) {
+	s.need(t, HostMounts)
+	dir := t.TempDir()
+	posture, err := s.box(t, func(spec *sandbox.Spec) {
+		spec.Mounts = []sandbox.Mount{{Source: dir, Target: "/mnt/a b", ReadOnly: true}, {Source: dir, Target: "/mnt/written"}}
+	}).Posture(bounded(t))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, want := range []sandbox.HostPath{{Path: "/mnt/a b"}, {Path: "/mnt/written", Writable: true}} {
+		if !slices.Contains(posture.Host, want) {
+			t.Errorf("%+v is not in %+v", want, posture.Host)
+		}
+	}
+	if i := slices.IndexFunc(posture.Host, func(h sandbox.HostPath) bool { return h.Path == "/" }); i >= 0 && s.engine.Capabilities().Isolated {
+		t.Errorf("the host's root is visible: %+v", posture.Host)
+	}
+}
+
+func trialsLeaveNothing(t *testing.T, s *suite) {
+	b := s.box(t)
+	look := "hostname; ls -A /tmp | grep hermes-probe; wc -l </proc/self/mountinfo"
+	if s.engine.Capabilities().Isolated { // otherwise others change it meanwhile
+		look += "; ls -A /tmp /dev /dev/shm"
+	}
+	before := b.output(look)
+	b.facts()
+	if after := b.output(look); after != before {
+		t.Errorf("before: %s\nafter: %s", before, after)
+	}
+	if st := b.status(); st.Processes > 0 || st.Commands > 0 {
+		t.Errorf("it still runs: %+v", st)
+	}
 }
 
 func switchesAreReal(t *testing.T, s *suite) {

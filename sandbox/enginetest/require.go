@@ -10,6 +10,7 @@ import (
 
 var requireTests = []test{
 	{"require/what is enforced can be demanded", requirePossible},
+	{"require/what only a trial can show can be demanded", requireTried},
 	{"require/an unknown word is refused and nothing is made", requireUnknown},
 	{"require/what cannot be enforced is refused and nothing is left", requireImpossible},
 	{"require/a demand does not end the sandbox that exists", requireOfExisting},
@@ -21,6 +22,22 @@ func requirePossible(t *testing.T, s *suite) {
 		spec.Require = []string{sandbox.FactPrivileges, sandbox.FactSeccomp, sandbox.FactCapabilities}
 	})
 	b.says("echo well", "well")
+}
+
+func requireTried(t *testing.T, s *suite) {
+	demand := func(spec *sandbox.Spec) { spec.Require = []string{sandbox.FactCalls, sandbox.FactHost} }
+	if s.engine.Capabilities().Isolated {
+		s.box(t, demand).says("echo well", "well")
+		return
+	}
+	id := s.identity(t)
+	var posture *sandbox.PostureError
+	if _, err := s.manager.Ensure(bounded(t), id, s.spec(demand)); !errors.As(err, &posture) {
+		t.Errorf("the error is %v", err)
+	}
+	if !s.gone(t, id) {
+		t.Error("the sandbox that was made for it is there")
+	}
 }
 
 func requireUnknown(t *testing.T, s *suite) {

@@ -9,6 +9,11 @@ import (
 	"testing"
 )
 
+type hostPath struct {
+	Path     string
+	Writable bool
+}
+
 // row is what programs rely on of ls and inspect.
 type row struct {
 	Identity struct{ Home, Profile, Task string }
@@ -33,6 +38,8 @@ type row struct {
 			Name, Value, Deviation string
 			Enforced               bool
 		}
+		Host   []hostPath
+		Trials []struct{ Name, Answer string }
 	}
 	Sessions map[string]struct {
 		Cwd       string
@@ -99,11 +106,17 @@ func TestInspect(t *testing.T) {
 		if d, ok := deviations["seccomp"]; !ok || d != "" || deviations["network"] == "" {
 			t.Errorf("facts %+v", r.Posture.Facts)
 		}
+		if len(r.Posture.Trials) == 0 || !slices.Contains(r.Posture.Host, hostPath{"/src", false}) {
+			t.Errorf("posture %+v", r.Posture)
+		}
 		sheet := w.must("sandbox", "inspect", "x")
-		for _, part := range []string{"\n  task ", "\n  mount /src ", w.work + ", read-only", "\n  session s1 ", "in /src, ", "\n  seccomp ", "host  ! the host's whole network is reachable"} {
+		for _, part := range []string{"\n  task ", "\n  mount /src ", w.work + ", read-only", "\n  session s1 ", "in /src, ", "\n  seccomp ", "\n  calls ", "attempts refused\n"} {
 			if !strings.Contains("\n"+sheet, part) {
 				t.Errorf("the sheet lacks %q:\n%s", part, sheet)
 			}
+		}
+		if _, weaker, ok := strings.Cut(sheet, "\nweaker than the default\n"); !ok || !strings.Contains(weaker, "the host's whole network is reachable") || strings.Contains(weaker, "\x1b") {
+			t.Errorf("the sheet does not end with what is weaker:\n%s", sheet)
 		}
 		if strings.Contains(sheet, "bar") {
 			t.Errorf("the sheet shows a value:\n%s", sheet)

@@ -67,6 +67,30 @@ func TestProcessLimitIsNamedWhenItIsReached(t *testing.T) {
 	})
 }
 
+// A sandbox that has no room for a probe is described as it was set up, and meets no
+// demand until it was tried.
+func TestFullSandboxCanBeInspected(t *testing.T) {
+	everyone(t, func(t *testing.T) {
+		a := newArena(t)
+		box := attackBox(a, sandbox.Spec{Limits: sandbox.Limits{Pids: 60}})
+		hog := make(chan outcome, 1)
+		out := newWatcher()
+		go func() {
+			hog <- a.try(box, sandbox.Command{Argv: []string{"/tools/attack", "fill"}, Timeout: 3 * time.Second, Grace: treeGrace, Stdout: out})
+		}()
+		out.await(t, hog)
+		posture, err := box.Posture(t.Context())
+		if err != nil || posture.Untried == "" || len(posture.Facts) != len(sandbox.FactNames()) || posture.Check([]string{sandbox.FactSeccomp}) == nil {
+			t.Errorf("while it is full: %+v %v", posture, err)
+		}
+		<-hog
+		posture, err = box.Posture(t.Context())
+		if err != nil || posture.Untried != "" || posture.Check([]string{sandbox.FactSeccomp, sandbox.FactCalls}) != nil {
+			t.Errorf("afterwards: %+v %v", posture, err)
+		}
+	})
+}
+
 func TestFilledTmp(t *testing.T) {
 	everyone(t, func(t *testing.T) {
 		a := newArena(t)

@@ -10,6 +10,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"hermes.example/hermes/internal/capability"
 	"hermes.example/hermes/internal/guest/spawn"
 	"hermes.example/hermes/internal/seccomp"
 )
@@ -20,13 +21,6 @@ var commandCapabilities = []int{unix.CAP_CHOWN, unix.CAP_DAC_OVERRIDE, unix.CAP_
 
 // guestCapabilities adds what the guest needs to end commands of any user.
 var guestCapabilities = append([]int{unix.CAP_KILL}, commandCapabilities...)
-
-var capabilityNames = map[int]string{
-	unix.CAP_CHOWN: "CHOWN", unix.CAP_DAC_OVERRIDE: "DAC_OVERRIDE", unix.CAP_DAC_READ_SEARCH: "DAC_READ_SEARCH", unix.CAP_FOWNER: "FOWNER",
-	unix.CAP_FSETID: "FSETID", unix.CAP_KILL: "KILL", unix.CAP_SETGID: "SETGID", unix.CAP_SETUID: "SETUID", unix.CAP_SETPCAP: "SETPCAP",
-	unix.CAP_NET_BIND_SERVICE: "NET_BIND_SERVICE", unix.CAP_NET_ADMIN: "NET_ADMIN", unix.CAP_NET_RAW: "NET_RAW", unix.CAP_SYS_CHROOT: "SYS_CHROOT",
-	unix.CAP_SYS_PTRACE: "SYS_PTRACE", unix.CAP_SYS_ADMIN: "SYS_ADMIN", unix.CAP_MKNOD: "MKNOD", unix.CAP_AUDIT_WRITE: "AUDIT_WRITE", unix.CAP_SETFCAP: "SETFCAP",
-}
 
 // allThreads makes a system call on every thread of the process: Linux keeps
 // privileges per thread.
@@ -108,15 +102,7 @@ func readBack(r *Report) error {
 	}
 	// What a command starts with: no more than the thread has, and no more than
 	// the bounding set lets through.
-	for c := range 64 {
-		if bounding&permitted&(1<<c) != 0 {
-			name, ok := capabilityNames[c]
-			if !ok {
-				name = strconv.Itoa(c)
-			}
-			r.Capabilities = append(r.Capabilities, name)
-		}
-	}
+	r.Capabilities = capability.Names(bounding & permitted)
 	r.SeccompDigest = seccomp.Digest()
 	for file, into := range map[string]*string{"/proc/self/uid_map": &r.UIDMap, "/proc/self/gid_map": &r.GIDMap} {
 		content, err := os.ReadFile(file)

@@ -178,7 +178,7 @@ func (c *creation) configure(ctx context.Context) error {
 		return err
 	}
 	c.state.Posture = c.posture(report)
-	return c.state.Posture.Check(c.spec.Require)
+	return c.state.Posture.CheckSetUp(c.spec.Require)
 }
 
 // recordState writes down what was made. From here on others can find it.

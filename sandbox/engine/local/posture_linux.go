@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"hermes.example/hermes/internal/guest/jail"
+	"hermes.example/hermes/internal/subid"
 	"hermes.example/hermes/sandbox"
 	"hermes.example/hermes/sandbox/engine/internal/host"
 )
@@ -30,7 +31,7 @@ func (c *creation) posture(r jail.Report) sandbox.Posture {
 		add(sandbox.FactIsolation, "none", false, sees+", and may trace and signal its processes, and so end the guest")
 	}
 	add(sandbox.FactNamespaces, "none", false, "commands share this machine's")
-	add(sandbox.FactIDs, "the machine's: "+idMap(r.UIDMap), false, "commands are "+c.user.name+" of this machine")
+	add(sandbox.FactIDs, "the machine's: "+subid.MapText(r.UIDMap), false, "commands are "+c.user.name+" of this machine")
 	caps := strings.Join(r.Capabilities, " ")
 	if caps == "" {
 		caps = "none"
@@ -103,14 +104,4 @@ func yes(b bool) string {
 		return "yes"
 	}
 	return "no"
-}
-
-func idMap(m string) string {
-	var parts []string
-	for line := range strings.Lines(m) {
-		if f := strings.Fields(line); len(f) == 3 {
-			parts = append(parts, f[0]+"→"+f[1]+"+"+f[2])
-		}
-	}
-	return strings.Join(parts, " ")
 }

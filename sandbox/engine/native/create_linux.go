@@ -249,7 +249,7 @@ func (c *creation) configure(ctx context.Context) error {
 		}
 	}
 	c.state.Posture = c.posture(report)
-	return c.state.Posture.Check(c.spec.Require)
+	return c.state.Posture.CheckSetUp(c.spec.Require)
 }
 
 func (c *creation) give(name string, f *os.File) {

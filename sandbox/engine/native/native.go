@@ -9,7 +9,6 @@
 package native
 
 import (
-	"strings"
 	"time"
 
 	"hermes.example/hermes/internal/image"
@@ -37,7 +36,3 @@ func (o Options) rootOf(home string) string { return o.files().In(home) }
 
 // AskDoctor ends errors about what a machine lacks.
 const AskDoctor = `; run "hermes doctor"`
-
-func lines(s string) []string {
-	return strings.Split(strings.TrimSpace(s), "\n")
-}

@@ -6,6 +6,7 @@ import (
 
 	"hermes.example/hermes/internal/cgroup"
 	"hermes.example/hermes/internal/guest/jail"
+	"hermes.example/hermes/internal/subid"
 	"hermes.example/hermes/sandbox"
 	"hermes.example/hermes/sandbox/engine/internal/host"
 )
@@ -25,9 +26,9 @@ func (c *creation) posture(r jail.Report) sandbox.Posture {
 	}
 	switch c.ids.Mode {
 	case idsSingle:
-		add(sandbox.FactIDs, "single: "+oneLine(r.UIDMap), false, "only one user exists inside; newuidmap and a range in /etc/subuid give more")
+		add(sandbox.FactIDs, "single: "+subid.MapText(r.UIDMap), false, "only one user exists inside; newuidmap and a range in /etc/subuid give more")
 	default:
-		add(sandbox.FactIDs, c.ids.Mode+": "+oneLine(r.UIDMap), true, "")
+		add(sandbox.FactIDs, c.ids.Mode+": "+subid.MapText(r.UIDMap), true, "")
 	}
 	caps := strings.Join(r.Capabilities, " ")
 	if caps == "" {
@@ -107,15 +108,4 @@ func unless(ok bool, deviation string) string {
 		return ""
 	}
 	return deviation
-}
-
-func oneLine(m string) string {
-	var parts []string
-	for _, l := range lines(m) {
-		f := strings.Fields(l)
-		if len(f) == 3 {
-			parts = append(parts, f[0]+"→"+f[1]+"+"+f[2])
-		}
-	}
-	return strings.Join(parts, " ")
 }

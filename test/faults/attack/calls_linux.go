@@ -79,6 +79,17 @@ func trace(how uintptr, tid int) error {
 	return err
 }
 
+// beTraced makes its parent its tracer. Whoever does not know of that takes the stop
+// for an end, and leaves it stopped.
+func beTraced() {
+	runtime.LockOSThread() // which is the first, here
+	if _, err := call(unix.SYS_PTRACE, unix.PTRACE_TRACEME); err != nil {
+		os.Exit(1)
+	}
+	unix.Tgkill(os.Getpid(), unix.Gettid(), unix.SIGURG)
+	os.Exit(7)
+}
+
 // vmCall reads or writes memory of PID 1 where the kernel always maps something.
 func vmCall(nr uintptr) error {
 	buf := make([]byte, 8)

@@ -10,6 +10,7 @@
 //	attack stop SECONDS    stop every process that can be stopped, again and again
 //	attack limits          take resources from PID 1
 //	attack deep N          make N directories, each in the one before
+//	attack traced          ask to be traced, get a signal, and end with 7
 //	attack fill            start processes until no more can be started, and wait
 package main
 
@@ -52,6 +53,8 @@ func main() {
 	case "deep":
 		n, _ := strconv.Atoi(args[1])
 		exitWith(dig(n))
+	case "traced":
+		beTraced()
 	case "fill":
 		fill()
 	case "stop":

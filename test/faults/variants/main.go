@@ -9,6 +9,7 @@ package main
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
@@ -29,7 +30,8 @@ import (
 // variant is one deliberate fault: old text of a file becomes new text.
 type variant struct {
 	name, test string
-	times      int // how often the test runs, where it notices only now and then
+	in         string // the test's package, where it is not test/faults
+	times      int    // how often the test runs, where it notices only now and then
 	file       string
 	old, new   string
 }
@@ -75,16 +77,19 @@ func run(only []string) int {
 // baseline checks that the tests pass as things are: otherwise they would be red for
 // another reason.
 func baseline(chosen []variant) error {
-	tests := make(map[string]bool)
+	tests, packages := make(map[string]bool), make(map[string]bool)
 	for _, v := range chosen {
-		tests[v.test] = true
+		tests[v.test], packages[v.pkg()] = true, true
 	}
 	pattern := "^(" + strings.Join(slices.Sorted(maps.Keys(tests)), "|") + ")$"
-	if out, err := goTool("test", "-count=1", "-timeout", bound.String(), "-run", pattern, "./test/faults"); err != nil {
+	args := []string{"test", "-count=1", "-p=1", "-timeout", bound.String(), "-run", pattern}
+	if out, err := goTool(append(args, slices.Sorted(maps.Keys(packages))...)...); err != nil {
 		return fmt.Errorf("without a variant: %w\n%s", err, out[max(0, len(out)-4000):])
 	}
 	return nil
 }
+
+func (v variant) pkg() string { return "./" + cmp.Or(v.in, "test/faults") }
 
 // try returns nil when the test fails because of the variant.
 func (v variant) try(dir string) error {
@@ -117,7 +122,7 @@ func (v variant) try(dir string) error {
 	if err := writeOverlay(overlay, replace); err != nil {
 		return err
 	}
-	out, err := goTool("test", "-overlay", overlay, "-failfast", "-count", strconv.Itoa(max(v.times, 1)), "-timeout", patience.String(), "-run", "^"+v.test+"$", "./test/faults")
+	out, err := goTool("test", "-overlay", overlay, "-failfast", "-count", strconv.Itoa(max(v.times, 1)), "-timeout", patience.String(), "-run", "^"+v.test+"$", v.pkg())
 	switch {
 	case err == nil:
 		return errors.New("the test passes")
