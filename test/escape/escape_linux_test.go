@@ -6,6 +6,8 @@ import (
 	"os/exec"
 	"path/filepath"
 	"testing"
+
+	"hermes.example/hermes/sandbox/enginetest/account"
 )
 
 var update = flag.Bool("update", false, "write the record of the escape suite")
@@ -17,7 +19,7 @@ func TestNothingGetsOut(t *testing.T) {
 	if os.Getuid() != 0 {
 		t.Skip("only root can show that an attempt works outside, and make the users who attack")
 	}
-	for _, program := range []string{"useradd", "userdel", "newuidmap", "newgidmap"} {
+	for _, program := range []string{"newuidmap", "newgidmap"} {
 		if _, err := exec.LookPath(program); err != nil {
 			t.Skipf("%s is missing", program)
 		}
@@ -37,8 +39,8 @@ func TestNothingGetsOut(t *testing.T) {
 	withControl := onHost
 	withControl.Control = true
 
-	byRoot := account{}
-	byUser := newAccount(t, true)
+	byRoot := attacker{}
+	byUser := attacker{account.New(t, true)}
 	first := byRoot.attack(t, base, withControl)
 	s := newSheet(first.Control)
 	s.add("root's engine: root", first, root)
@@ -46,7 +48,7 @@ func TestNothingGetsOut(t *testing.T) {
 	r := byUser.attack(t, base, onHost)
 	s.add("user's engine: root", r, root)
 	s.add("user's engine: user", r, ordinary)
-	r = newAccount(t, false).attack(t, base, alone)
+	r = attacker{account.New(t, false)}.attack(t, base, alone)
 	s.add("user's engine, single id", r, root)
 	r = byRoot.attack(t, base, onImage)
 	s.add("root's engine, image: root", r, root)
