@@ -167,6 +167,9 @@ func child(p *plan) {
 			p.fail(stepUser, e)
 			return
 		}
+		// Until the exec our memory is our parent's. Where fs.suid_dumpable is 1 the
+		// kernel has just opened it to processes of the new user.
+		syscall.RawSyscall6(unix.SYS_PRCTL, unix.PR_SET_DUMPABLE, 0, 0, 0, 0, 0)
 	}
 	if len(p.ambient) > 0 {
 		_, _, e = syscall.RawSyscall(unix.SYS_CAPSET, uintptr(unsafe.Pointer(&p.header)), uintptr(unsafe.Pointer(&p.caps)), 0)
