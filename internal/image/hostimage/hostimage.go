@@ -16,7 +16,6 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"slices"
 	"strings"
 
 	v1 "github.com/google/go-containerregistry/pkg/v1"
@@ -29,10 +28,10 @@ import (
 // Programs is what a sandbox is expected to have.
 var Programs = []string{
 	"bash", "sh", "env", "cat", "ls", "mkdir", "rm", "rmdir", "mv", "cp", "ln", "touch", "chmod", "chown", "stat", "id", "sleep", "true", "false",
-	"echo", "printf", "head", "tail", "wc", "sort", "tr", "cut", "sed", "grep", "awk", "mawk", "find", "xargs", "test", "pwd", "date", "dd", "seq", "yes",
-	"kill", "ps", "setsid", "nohup", "timeout", "tty", "stty", "sync", "readlink", "realpath", "basename", "dirname", "mktemp", "mkfifo", "uname",
-	"hostname", "getent", "df", "du", "tee", "md5sum", "sha256sum", "od", "base64", "tar", "mount", "umount", "unshare", "nproc", "truncate", "expr",
-	"python3", "perl", "ulimit", "getconf", "renice", "nice", "ip", "script", "flock", "comm", "uniq", "cmp", "diff", "prlimit", "whoami", "logname", "pidof", "printenv", "mknod", "setpriv", "su", "chroot", "nsenter", "capsh", "tac", "rev", "split", "install", "id", "groups", "newgrp", "mkswap", "losetup", "sysctl", "dmesg", "bwrap", "gdb", "strace", "socat", "nc",
+	"echo", "printf", "head", "tail", "wc", "sort", "tr", "cut", "sed", "grep", "awk", "find", "xargs", "test", "pwd", "date", "dd", "seq", "yes",
+	"kill", "ps", "pidof", "setsid", "nohup", "timeout", "tty", "stty", "sync", "readlink", "realpath", "basename", "dirname", "mktemp", "mkfifo",
+	"mknod", "uname", "hostname", "getent", "df", "du", "tee", "md5sum", "sha256sum", "od", "base64", "tar", "mount", "umount", "unshare", "nproc",
+	"truncate", "expr", "getconf", "script", "flock", "uniq", "cmp", "diff", "prlimit", "whoami", "printenv", "setpriv",
 }
 
 // File is an entry of a layer. A Name that ends in a slash is a directory; a Link
@@ -154,30 +153,7 @@ func fromHost(programs []string) ([]File, error) {
 			files = append(files, File{Name: dir[1:], Link: target})
 		}
 	}
-	if dir := pythonLibrary(programs); dir != "" {
-		err := filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
-			if err != nil || !d.Type().IsRegular() || strings.Contains(path, "__pycache__") || strings.Contains(path, "/test/") || strings.Contains(path, "-packages/") {
-				return err
-			}
-			return add(path)
-		})
-		if err != nil {
-			return nil, err
-		}
-	}
 	return files, nil
-}
-
-// pythonLibrary is where python3 has its modules, without which it does not start.
-func pythonLibrary(programs []string) string {
-	if !slices.Contains(programs, "python3") {
-		return ""
-	}
-	out, err := exec.Command("python3", "-c", "import os; print(os.path.dirname(os.__file__))").Output()
-	if err != nil {
-		return ""
-	}
-	return strings.TrimSpace(string(out))
 }
 
 func archive(files []File) ([]byte, error) {
