@@ -2,6 +2,7 @@ package bench
 
 import (
 	"context"
+	"errors"
 	"io/fs"
 	"os"
 	"os/exec"
@@ -43,19 +44,23 @@ func (r *runner) unpacking() error {
 		name     string
 		dirs     []string
 		smallest int64
-		flag     string
+		gzip     bool
 	}{
-		{"a layer of small files, gzip", []string{"/usr/include", "/usr/share", "/usr/lib"}, 0, "-z"},
-		{"a layer of programs, gzip", []string{"/usr/bin", "/usr/lib"}, 256 << 10, "-z"},
-		{"a layer of programs, not compressed", []string{"/usr/bin", "/usr/lib"}, 256 << 10, "--no-auto-compress"},
+		{"small files, gzip", []string{"/usr/include", "/usr/share", "/usr/lib"}, 0, true},
+		{"programs, gzip", []string{"/usr/bin", "/usr/lib"}, 256 << 10, true},
+		{"programs, not compressed", []string{"/usr/bin", "/usr/lib"}, 256 << 10, false},
 	} {
 		file := filepath.Join(r.home, "layer.tar")
-		cmd := exec.CommandContext(r.ctx, "tar", "-c", layer.flag, "-f", file, "--ignore-failed-read", "-T", "-")
+		args := []string{"-c", "-f", file, "--ignore-failed-read", "-T", "-"}
+		if layer.gzip {
+			args = append(args, "-z")
+		}
+		cmd := exec.CommandContext(r.ctx, "tar", args...)
 		cmd.Stdin = strings.NewReader(strings.Join(someFiles(layer.dirs, layer.smallest), "\n"))
 		if err := cmd.Run(); err != nil {
 			return err
 		}
-		if err := r.unpackOne(layer.name, file); err != nil {
+		if err := r.unpackOne(layer.name, file, layer.gzip); err != nil {
 			return err
 		}
 	}
@@ -85,11 +90,21 @@ func someFiles(dirs []string, smallest int64) []string {
 	return files
 }
 
-func (r *runner) unpackOne(name, file string) error {
+func (r *runner) unpackOne(name, file string, compressed bool) error {
+	// In memory: how long a disk's file system takes to make a file varies more, from one
+	// directory to the next, than what is compared here.
+	base, err := os.MkdirTemp("/dev/shm", "hermes-bench-")
+	if err != nil {
+		base, err = os.MkdirTemp(r.home, "unpack")
+	}
+	if err != nil {
+		return err
+	}
+	defer os.RemoveAll(base)
 	n := 0
 	fresh := func() (string, error) {
 		n++
-		dir := filepath.Join(r.home, "unpack"+strconv.Itoa(n))
+		dir := filepath.Join(base, strconv.Itoa(n))
 		return dir, os.Mkdir(dir, 0o700)
 	}
 	m, err := r.interleave(max(r.Rounds/10, 3),
@@ -116,20 +131,21 @@ func (r *runner) unpackOne(name, file string) error {
 			}
 			return exec.CommandContext(r.ctx, "tar", "-x", "-C", dir, "-f", file).Run()
 		},
-		// Each waits for its own writes only.
-		func() error { unix.Sync(); return nil },
+		func() error { return exec.CommandContext(r.ctx, "sha256sum", file).Run() },
 		func() error {
-			for i := n; i > n-2; i-- {
-				if err := os.RemoveAll(filepath.Join(r.home, "unpack"+strconv.Itoa(i))); err != nil {
-					return err
-				}
-			}
-			return nil
+			return errors.Join(os.RemoveAll(filepath.Join(base, strconv.Itoa(n))), os.RemoveAll(filepath.Join(base, strconv.Itoa(n-1))))
 		})
 	if err != nil {
 		return err
 	}
-	r.report.compare("unpack "+name+", digest checked", "`tar -x`", m[0], m[1], 1.25, "")
+	what := "unpack a layer of " + name + ", digest checked, in memory"
+	if compressed {
+		r.report.compare(what, "`tar -x`", m[0], m[1], 1.25, "")
+		return nil
+	}
+	// tar alone checks nothing, and there is no decompression for the digest to hide behind.
+	r.report.compare(what, "`tar -x`", m[0], m[1], 0, "`tar` checks nothing")
+	r.report.compare("the same", "`tar -x` and `sha256sum`", m[0], m[1]+m[2], 1.25, "")
 	return nil
 }
 
