@@ -14,6 +14,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"hermes.example/hermes/internal/image/hostimage"
+	"hermes.example/hermes/internal/image/packed"
 	"hermes.example/hermes/internal/image/unpack"
 	"hermes.example/hermes/sandbox"
 )
@@ -121,7 +122,7 @@ func (r *runner) unpackOne(name, file string, compressed bool) error {
 			if os.Getuid() != 0 {
 				o.Owner = &unpack.Owner{UID: os.Getuid(), GID: os.Getgid()}
 			}
-			_, err = unpack.Unpack(r.ctx, dir, f, o)
+			_, err = packed.Unpack(r.ctx, dir, f, o)
 			return err
 		},
 		func() error {

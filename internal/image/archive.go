@@ -18,6 +18,7 @@ import (
 	v1 "github.com/google/go-containerregistry/pkg/v1"
 	"github.com/google/go-containerregistry/pkg/v1/tarball"
 
+	"hermes.example/hermes/internal/image/packed"
 	"hermes.example/hermes/internal/image/unpack"
 )
 
@@ -117,7 +118,7 @@ func openArchive(ctx context.Context, file, scratch string) (*os.File, error) {
 		return nil, err
 	}
 	head := make([]byte, 4)
-	if _, err := f.ReadAt(head, 0); err != nil || !unpack.Compressed(head) {
+	if _, err := f.ReadAt(head, 0); err != nil || !packed.Compressed(head) {
 		return f, nil
 	}
 	defer f.Close()
@@ -125,7 +126,7 @@ func openArchive(ctx context.Context, file, scratch string) (*os.File, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err = unpack.Decompress(ctx, out, f, unpack.DefaultLimits.Bytes); err == nil {
+	if err = packed.Decompress(ctx, out, f, unpack.DefaultLimits.Bytes); err == nil {
 		_, err = out.Seek(0, io.SeekStart)
 	}
 	if err != nil {

@@ -14,7 +14,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"hermes.example/hermes/internal/atomicfile"
-	"hermes.example/hermes/internal/image/unpack"
+	"hermes.example/hermes/internal/image/packed"
 )
 
 // layer is what the store notes beside an unpacked layer.
@@ -115,7 +115,7 @@ func (s *Store) unpack(ctx context.Context, dir string, b blob, progress func(in
 	defer context.AfterFunc(ctx, func() { r.Close() })()
 	o := s.Unpack
 	o.Progress, o.HashBlob = progress, b.digest != "" && !b.checked
-	res, err := unpack.Unpack(ctx, root, r, o)
+	res, err := packed.Unpack(ctx, root, r, o)
 	if err != nil {
 		return layer{}, err
 	}

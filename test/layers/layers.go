@@ -60,6 +60,7 @@ var heavy = []string{
 	"github.com/spf13/cobra",
 	"github.com/moby/", "github.com/docker/",
 	"github.com/google/go-containerregistry",
+	"github.com/klauspost/compress",
 	"github.com/modelcontextprotocol/",
 	"github.com/goccy/",
 	"k8s.io/",
@@ -71,7 +72,7 @@ var homes = map[string][]string{
 	"github.com/moby/profiles/seccomp":       {"internal/seccomp/gen"},
 	"github.com/elastic/go-seccomp":          {"internal/seccomp/gen"},
 	"github.com/google/go-containerregistry": {"internal/image"},
-	"github.com/klauspost/compress":          {"internal/image/unpack"},
+	"github.com/klauspost/compress":          {"internal/image/packed"},
 	"github.com/goccy/go-yaml":               {"internal/config"},
 }
 

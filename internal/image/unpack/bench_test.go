@@ -1,6 +1,6 @@
 //go:build linux
 
-package unpack
+package unpack_test
 
 import (
 	"archive/tar"
@@ -14,6 +14,9 @@ import (
 	"slices"
 	"testing"
 	"time"
+
+	"hermes.example/hermes/internal/image/packed"
+	"hermes.example/hermes/internal/image/unpack"
 )
 
 // BenchmarkUnpack measures ours and `tar -x` of the same layer in turns; the ratio of the medians is how fast
@@ -43,7 +46,7 @@ func BenchmarkUnpack(b *testing.B) {
 					if err != nil {
 						return err
 					}
-					_, err = Unpack(b.Context(), dir, f, Options{Owner: &Owner{os.Getuid(), os.Getgid()}})
+					_, err = packed.Unpack(b.Context(), dir, f, unpack.Options{Owner: &unpack.Owner{os.Getuid(), os.Getgid()}})
 					return err
 				}))
 				theirs = append(theirs, timed(b, func(dir string) error {

@@ -1,6 +1,6 @@
 //go:build linux
 
-package unpack
+package unpack_test
 
 import (
 	"archive/tar"
@@ -16,6 +16,9 @@ import (
 	"github.com/klauspost/compress/gzip"
 	"github.com/klauspost/compress/zstd"
 	"golang.org/x/sys/unix"
+
+	"hermes.example/hermes/internal/image/packed"
+	"hermes.example/hermes/internal/image/unpack"
 )
 
 // item is an entry of an archive, short to write: the type is guessed where it is not given.
@@ -27,6 +30,12 @@ type item struct {
 	pax                 map[string]string
 	major, minor        int64
 }
+
+// How tar carries extended attributes, and the one that gives rights.
+const (
+	paxXattr   = "SCHILY.xattr."
+	capability = "security.capability"
+)
 
 var when = time.Unix(1_600_000_000, 0)
 
@@ -89,7 +98,7 @@ func zstded(t testing.TB, b []byte) []byte {
 }
 
 // into unpacks into a new directory that lies beside a file that nothing may touch.
-func into(t testing.TB, b []byte, o Options) (string, Result, error) {
+func into(t testing.TB, b []byte, o unpack.Options) (string, unpack.Result, error) {
 	t.Helper()
 	base := t.TempDir()
 	write(t, filepath.Join(base, "outside", "secret"), "untouched")
@@ -98,9 +107,9 @@ func into(t testing.TB, b []byte, o Options) (string, Result, error) {
 		t.Fatal(err)
 	}
 	if o.Owner == nil && os.Getuid() != 0 {
-		o.Owner = &Owner{os.Getuid(), os.Getgid()}
+		o.Owner = &unpack.Owner{os.Getuid(), os.Getgid()}
 	}
-	res, err := Unpack(t.Context(), dir, io.NopCloser(bytes.NewReader(b)), o)
+	res, err := packed.Unpack(t.Context(), dir, io.NopCloser(bytes.NewReader(b)), o)
 	checkOutside(t, base)
 	return dir, res, err
 }
@@ -121,7 +130,7 @@ func checkOutside(t testing.TB, base string) {
 	}
 }
 
-func unpacked(t testing.TB, o Options, items ...item) string {
+func unpacked(t testing.TB, o unpack.Options, items ...item) string {
 	t.Helper()
 	dir, _, err := into(t, archive(t, items...), o)
 	if err != nil {
@@ -132,7 +141,7 @@ func unpacked(t testing.TB, o Options, items ...item) string {
 
 func refused(t testing.TB, err error, why string) {
 	t.Helper()
-	var r *Refusal
+	var r *unpack.Refusal
 	if !errors.As(err, &r) || !strings.Contains(err.Error(), why) {
 		t.Errorf("want a refusal because %q, got %v", why, err)
 	}

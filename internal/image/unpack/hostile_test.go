@@ -1,6 +1,6 @@
 //go:build linux
 
-package unpack
+package unpack_test
 
 import (
 	"archive/tar"
@@ -11,6 +11,9 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"hermes.example/hermes/internal/image/packed"
+	"hermes.example/hermes/internal/image/unpack"
 )
 
 // The unpacker runs beside outside/secret; into checks after every case that it is as it was.
@@ -48,7 +51,7 @@ func TestHostileArchivesAreRefused(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			// An owner of our choice would hide what the archive asks for.
-			o := Options{}
+			o := unpack.Options{}
 			if os.Getuid() != 0 && strings.Contains(name, "owner") {
 				t.Skip("needs root: others never keep the archive's owners")
 			}
@@ -90,7 +93,7 @@ func TestHostileArchivesAreContained(t *testing.T) {
 		"proc":             {[]item{{name: "proc/"}, link("p", "/proc/self/cwd"), file("proc/self")}, "proc/self"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			dir, _, err := into(t, archive(t, c.items...), Options{})
+			dir, _, err := into(t, archive(t, c.items...), unpack.Options{})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -105,7 +108,7 @@ func TestForeignAttributesAreLeftOut(t *testing.T) {
 	for _, name := range []string{"user.overlay.redirect", "user.overlay.opaque", "trusted.overlay.redirect", "trusted.x", "security.selinux", "user.fine"} {
 		pax[paxXattr+name] = "y"
 	}
-	dir := unpacked(t, Options{}, item{name: "d/", pax: pax}, item{name: "f", pax: pax})
+	dir := unpacked(t, unpack.Options{}, item{name: "d/", pax: pax}, item{name: "f", pax: pax})
 	for _, path := range []string{"/d", "/f"} {
 		for key := range pax {
 			name := strings.TrimPrefix(key, paxXattr)
@@ -121,7 +124,7 @@ func TestLimits(t *testing.T) {
 	for i := range many {
 		many[i] = item{name: fmt.Sprint(i)}
 	}
-	limits := Limits{Bytes: 1 << 20, Entries: 100, Depth: 3}
+	limits := unpack.Limits{Bytes: 1 << 20, Entries: 100, Depth: 3}
 	for name, c := range map[string]struct {
 		blob []byte
 		why  string
@@ -134,11 +137,11 @@ func TestLimits(t *testing.T) {
 		"sparse bomb": {sparseBomb(), "more than 1048576 bytes"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			_, _, err := into(t, c.blob, Options{Limits: limits})
+			_, _, err := into(t, c.blob, unpack.Options{Limits: limits})
 			refused(t, err, c.why)
 		})
 	}
-	if _, _, err := into(t, archive(t, item{name: "1/2/3", content: strings.Repeat("x", 1_000_000)}), Options{Limits: limits}); err != nil {
+	if _, _, err := into(t, archive(t, item{name: "1/2/3", content: strings.Repeat("x", 1_000_000)}), unpack.Options{Limits: limits}); err != nil {
 		t.Errorf("what is within the limits: %v", err)
 	}
 }
@@ -182,7 +185,7 @@ func TestDamagedStreams(t *testing.T) {
 		"cut tar": good[:20_000], "cut gzip": gzipped(t, good)[:60], "cut zstd": zstded(t, good)[:20], "flipped bit": flipped,
 		"no tar": bytes.Repeat([]byte("not a tar. "), 100), "xz": []byte("\xfd7zXZ\x00 and so on"), "header of 2 MiB": hugeHeader,
 	} {
-		if _, _, err := into(t, blob, Options{}); err == nil {
+		if _, _, err := into(t, blob, unpack.Options{}); err == nil {
 			t.Errorf("%s: no error", name)
 		}
 	}
@@ -203,8 +206,8 @@ func FuzzUnpack(f *testing.F) {
 		if err := os.Mkdir(dir, 0o700); err != nil {
 			t.Fatal(err)
 		}
-		o := Options{HashBlob: true, Owner: &Owner{os.Getuid(), os.Getgid()}, Limits: Limits{Bytes: 1 << 20, Entries: 100, Depth: 10}}
-		res, err := Unpack(t.Context(), dir, io.NopCloser(bytes.NewReader(b)), o)
+		o := unpack.Options{HashBlob: true, Owner: &unpack.Owner{os.Getuid(), os.Getgid()}, Limits: unpack.Limits{Bytes: 1 << 20, Entries: 100, Depth: 10}}
+		res, err := packed.Unpack(t.Context(), dir, io.NopCloser(bytes.NewReader(b)), o)
 		checkOutside(t, base)
 		if err == nil && res.Blob != sum(b) {
 			t.Errorf("digest %s", res.Blob)

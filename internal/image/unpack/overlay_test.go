@@ -1,6 +1,6 @@
 //go:build linux
 
-package unpack
+package unpack_test
 
 import (
 	"bytes"
@@ -12,6 +12,8 @@ import (
 	"testing"
 
 	"golang.org/x/sys/unix"
+
+	"hermes.example/hermes/internal/image/unpack"
 )
 
 var lower = []item{{name: "keep", content: "low"}, {name: "gone", content: "low"}, {name: "dir/low", content: "low"}, {name: "opaque/low", content: "low"},
@@ -30,15 +32,15 @@ const merged = "both/low dir/low dir/new implicit/new keep opaque/new remade/new
 // The kernel itself is asked what it makes of two layers, in both ways that it is used.
 func TestOverlayShowsWhatTheLayersSay(t *testing.T) {
 	for name, o := range map[string]struct {
-		Options
+		unpack.Options
 		mount string
 		flags uintptr
 	}{
-		"as root":             {Options{Overlay: Trusted}, "lowerdir=up:low", syscall.CLONE_NEWNS},
-		"in a user namespace": {Options{Overlay: User, Owner: &Owner{os.Getuid(), os.Getgid()}}, "userxattr,lowerdir=up:low", syscall.CLONE_NEWNS | syscall.CLONE_NEWUSER},
+		"as root":             {unpack.Options{Overlay: unpack.Trusted}, "lowerdir=up:low", syscall.CLONE_NEWNS},
+		"in a user namespace": {unpack.Options{Overlay: unpack.User, Owner: &unpack.Owner{os.Getuid(), os.Getgid()}}, "userxattr,lowerdir=up:low", syscall.CLONE_NEWNS | syscall.CLONE_NEWUSER},
 	} {
 		t.Run(name, func(t *testing.T) {
-			if o.Overlay == Trusted {
+			if o.Overlay == unpack.Trusted {
 				needRoot(t)
 			}
 			base := t.TempDir()
@@ -75,7 +77,7 @@ func TestOverlayShowsWhatTheLayersSay(t *testing.T) {
 }
 
 func TestWhiteoutsAreWhatOverlayfsExpects(t *testing.T) {
-	dir := unpacked(t, Options{}, upper...)
+	dir := unpacked(t, unpack.Options{}, upper...)
 	if st := stat(t, dir+"/gone"); st.Mode&unix.S_IFMT != unix.S_IFCHR || st.Rdev != 0 {
 		t.Errorf("the whiteout has mode %o", st.Mode)
 	}
@@ -96,7 +98,7 @@ func TestWhiteoutsAreWhatOverlayfsExpects(t *testing.T) {
 }
 
 func TestAnOpaqueRootIsReported(t *testing.T) {
-	_, res, err := into(t, archive(t, item{name: ".wh..wh..opq"}, item{name: "f"}), Options{})
+	_, res, err := into(t, archive(t, item{name: ".wh..wh..opq"}, item{name: "f"}), unpack.Options{})
 	if err != nil || !res.HidesAll {
 		t.Errorf("%+v %v", res, err)
 	}

@@ -81,30 +81,9 @@ type Refusal = rooted.Refusal
 
 func refuse(entry, why string) error { return &Refusal{Entry: entry, Why: why} }
 
-// Unpack reads a layer from r (a tar, plain or compressed by gzip or zstd) into the empty directory dir, and
-// closes r.
-func Unpack(ctx context.Context, dir string, r io.ReadCloser, o Options) (Result, error) {
-	o = o.withDefaults()
-	s, err := newStream(ctx, r, o)
-	if err != nil {
-		return Result{}, err
-	}
-	defer s.close()
-	res, err := o.Extract(ctx, dir, s, o)
-	if err != nil {
-		return Result{}, err
-	}
-	// What follows the end of the archive is nobody's file, but part of the digests.
-	if _, err := io.Copy(io.Discard, s); err != nil {
-		return Result{}, err
-	}
-	res.Blob, res.Tar = s.sums()
-	return res, nil
-}
-
 // Extract makes the files of a plain tar in the empty directory dir. It need not read to the end of the stream.
 func Extract(_ context.Context, dir string, r io.Reader, o Options) (Result, error) {
-	o = o.withDefaults()
+	o = o.WithDefaults()
 	root, err := openRoot(dir)
 	if err != nil {
 		return Result{}, err
@@ -119,12 +98,10 @@ func Extract(_ context.Context, dir string, r io.Reader, o Options) (Result, err
 	return u.result, u.finishDirs()
 }
 
-func (o Options) withDefaults() Options {
+// WithDefaults fills in what zero values mean.
+func (o Options) WithDefaults() Options {
 	if o.Overlay == "" {
 		o.Overlay = User
-	}
-	if o.Extract == nil {
-		o.Extract = Extract
 	}
 	if o.Limits.Bytes == 0 {
 		o.Limits.Bytes = DefaultLimits.Bytes
@@ -137,6 +114,9 @@ func (o Options) withDefaults() Options {
 	}
 	return o
 }
+
+// chunk is how much of a file is in memory at a time.
+const chunk = 256 << 10
 
 type unpacker struct {
 	Options

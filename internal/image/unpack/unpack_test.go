@@ -1,6 +1,6 @@
 //go:build linux
 
-package unpack
+package unpack_test
 
 import (
 	"archive/tar"
@@ -17,6 +17,9 @@ import (
 	"testing"
 
 	"golang.org/x/sys/unix"
+
+	"hermes.example/hermes/internal/image/packed"
+	"hermes.example/hermes/internal/image/unpack"
 )
 
 func TestAllCompressionsGiveTheSameTreeAndTheirDigests(t *testing.T) {
@@ -24,12 +27,12 @@ func TestAllCompressionsGiveTheSameTreeAndTheirDigests(t *testing.T) {
 	for name, blob := range map[string][]byte{"plain": plain, "gzip": gzipped(t, plain), "zstd": zstded(t, plain)} {
 		t.Run(name, func(t *testing.T) {
 			var last int64
-			dir, res, err := into(t, blob, Options{HashBlob: true, Progress: func(n int64) { last = n }})
+			dir, res, err := into(t, blob, unpack.Options{HashBlob: true, Progress: func(n int64) { last = n }})
 			if err != nil {
 				t.Fatal(err)
 			}
 			content(t, filepath.Join(dir, "etc/motd"), strings.Repeat("hello ", 100_000))
-			want := Result{Blob: sum(blob), Tar: sum(plain), Bytes: 600_000, Entries: 3}
+			want := unpack.Result{Blob: sum(blob), Tar: sum(plain), Bytes: 600_000, Entries: 3}
 			if res != want {
 				t.Errorf("got %+v, want %+v", res, want)
 			}
@@ -48,7 +51,7 @@ func sum(b []byte) string {
 func TestTrailingBytesCountForTheDigests(t *testing.T) {
 	tarball := append(archive(t, item{name: "f"}), make([]byte, 1<<20)...)
 	blob := append(gzipped(t, tarball), gzipped(t, []byte("more"))...)
-	_, res, err := into(t, blob, Options{HashBlob: true})
+	_, res, err := into(t, blob, unpack.Options{HashBlob: true})
 	if err != nil || res.Blob != sum(blob) || res.Tar != sum(append(tarball, "more"...)) {
 		t.Errorf("%+v, %v", res, err)
 	}
@@ -56,7 +59,7 @@ func TestTrailingBytesCountForTheDigests(t *testing.T) {
 
 func TestEveryKindOfFile(t *testing.T) {
 	needRoot(t)
-	dir := unpacked(t, Options{Devices: Keep, Setuid: Keep},
+	dir := unpacked(t, unpack.Options{Devices: unpack.Keep, Setuid: unpack.Keep},
 		item{name: "./", mode: 0o750, uid: 5, gid: 6},
 		item{name: "d/", mode: 0o2555, uid: 7, gid: 8, pax: map[string]string{paxXattr + "user.note": "dir"}},
 		item{name: "d/f", content: "text", mode: 0o4751, uid: 1000, gid: 1001, pax: map[string]string{paxXattr + "user.note": "file"}},
@@ -99,12 +102,12 @@ func TestRightsAreDroppedOrRefused(t *testing.T) {
 		"device":     {name: "mem", typ: tar.TypeChar, major: 1, minor: 1},
 	}
 	for name, suspect := range suspects {
-		_, _, err := into(t, archive(t, suspect), Options{Devices: Refuse, Setuid: Refuse})
+		_, _, err := into(t, archive(t, suspect), unpack.Options{Devices: unpack.Refuse, Setuid: unpack.Refuse})
 		if refused(t, err, suspect.name); t.Failed() {
 			t.Errorf("%s was not refused", name)
 		}
 	}
-	dir := unpacked(t, Options{}, suspects["setuid"], suspects["capability"], suspects["device"], item{name: "group/", mode: 0o2775})
+	dir := unpacked(t, unpack.Options{}, suspects["setuid"], suspects["capability"], suspects["device"], item{name: "group/", mode: 0o2775})
 	if st := stat(t, dir+"/su"); st.Mode&0o7777 != 0o755 {
 		t.Errorf("mode %o", st.Mode)
 	}
@@ -118,7 +121,7 @@ func TestRightsAreDroppedOrRefused(t *testing.T) {
 		t.Errorf("the device: %v", err)
 	}
 	if os.Getuid() == 0 {
-		dir = unpacked(t, Options{Setuid: Keep}, suspects["capability"])
+		dir = unpacked(t, unpack.Options{Setuid: unpack.Keep}, suspects["capability"])
 		if got := xattr(dir+"/ping", capability); got != caps {
 			t.Errorf("a kept capability became %q", got)
 		}
@@ -126,11 +129,11 @@ func TestRightsAreDroppedOrRefused(t *testing.T) {
 }
 
 func TestOwnershipCanBeSquashed(t *testing.T) {
-	owner := &Owner{os.Getuid(), os.Getgid()}
+	owner := &unpack.Owner{os.Getuid(), os.Getgid()}
 	if os.Getuid() == 0 {
-		owner = &Owner{4242, 4343}
+		owner = &unpack.Owner{4242, 4343}
 	}
-	dir := unpacked(t, Options{Owner: owner}, item{name: "d/", uid: 1}, item{name: "d/f", uid: 2, gid: 3},
+	dir := unpacked(t, unpack.Options{Owner: owner}, item{name: "d/", uid: 1}, item{name: "d/f", uid: 2, gid: 3},
 		item{name: "l", typ: tar.TypeSymlink, link: "x", uid: 4}, item{name: "p", typ: tar.TypeFifo, uid: 5}, item{name: "implicit/f"})
 	for _, path := range []string{"", "d", "d/f", "l", "p", "implicit", "implicit/f"} {
 		if st := stat(t, filepath.Join(dir, path)); int(st.Uid) != owner.UID || int(st.Gid) != owner.GID {
@@ -146,7 +149,7 @@ func TestADirectoryDoesNotHandItsGroupDown(t *testing.T) {
 		t.Fatal(err)
 	}
 	b := archive(t, item{name: "d/f", content: "x"})
-	if _, err := Unpack(t.Context(), dir, io.NopCloser(bytes.NewReader(b)), Options{}); err != nil {
+	if _, err := packed.Unpack(t.Context(), dir, io.NopCloser(bytes.NewReader(b)), unpack.Options{}); err != nil {
 		t.Fatal(err)
 	}
 	for _, path := range []string{"", "d", "d/f"} {
@@ -161,7 +164,7 @@ func TestAnOrdinaryUserUnpacksClosedDirectories(t *testing.T) {
 	items := []item{{name: "closed/", mode: 0o555}, {name: "closed/f", content: "in", mode: 0o400}, {name: "none/sub/", mode: 0o700},
 		{name: "none/", mode: 0o001}, {name: "none/sub/f", content: "x", uid: 77}, {name: "none/", mode: 0o002}, {name: ".wh.gone"}, {name: "p", typ: tar.TypeFifo}}
 	if os.Getuid() != 0 {
-		dir := unpacked(t, Options{}, items...)
+		dir := unpacked(t, unpack.Options{}, items...)
 		for _, closed := range []string{"/none", "/closed"} {
 			os.Chmod(dir+closed, 0o700) // so that it can be removed
 		}
@@ -175,7 +178,7 @@ func TestAnOrdinaryUserUnpacksClosedDirectories(t *testing.T) {
 		if err := unix.Setuid(4242); err != nil {
 			t.Fatal(err)
 		}
-		_, err := Unpack(t.Context(), dir, io.NopCloser(bytes.NewReader(archive(t, items...))), Options{Owner: &Owner{4242, 4242}})
+		_, err := packed.Unpack(t.Context(), dir, io.NopCloser(bytes.NewReader(archive(t, items...))), unpack.Options{Owner: &unpack.Owner{4242, 4242}})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -221,7 +224,7 @@ func TestHolesStayHoles(t *testing.T) {
 		if err != nil || len(out) > 1<<20 {
 			t.Fatalf("tar wrote %d bytes, %v", len(out), err)
 		}
-		root, res, err := into(t, out, Options{})
+		root, res, err := into(t, out, unpack.Options{})
 		if err != nil || res.Bytes != 64<<20 {
 			t.Fatalf("%+v %v", res, err)
 		}
@@ -258,7 +261,7 @@ func TestCancellingEndsTheUnpacking(t *testing.T) {
 	if err := os.Mkdir(dir, 0o700); err != nil {
 		t.Fatal(err)
 	}
-	_, err := Unpack(ctx, dir, &endless{1 << 20, cancel}, Options{Owner: &Owner{os.Getuid(), os.Getgid()}, Limits: Limits{Bytes: 1 << 30}})
+	_, err := packed.Unpack(ctx, dir, &endless{1 << 20, cancel}, unpack.Options{Owner: &unpack.Owner{os.Getuid(), os.Getgid()}, Limits: unpack.Limits{Bytes: 1 << 30}})
 	if !errors.Is(err, context.Canceled) {
 		t.Errorf("got %v", err)
 	}
@@ -267,11 +270,11 @@ func TestCancellingEndsTheUnpacking(t *testing.T) {
 // The source may be a connection on which nothing comes any more.
 func TestARefusalDoesNotWaitForTheRest(t *testing.T) {
 	r, w := io.Pipe()
-	go w.Write(append(archive(t, item{name: "../x"}), make([]byte, chunk)...)) // more than one buffer, less than two
+	go w.Write(append(archive(t, item{name: "../x"}), make([]byte, 256<<10)...)) // more than one buffer, less than two
 	dir := filepath.Join(t.TempDir(), "root")
 	if err := os.Mkdir(dir, 0o700); err != nil {
 		t.Fatal(err)
 	}
-	_, err := Unpack(t.Context(), dir, r, Options{})
+	_, err := packed.Unpack(t.Context(), dir, r, unpack.Options{})
 	refused(t, err, "leads out")
 }

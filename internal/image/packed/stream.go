@@ -1,6 +1,6 @@
 //go:build linux
 
-package unpack
+package packed
 
 import (
 	"bufio"
@@ -16,6 +16,8 @@ import (
 
 	"github.com/klauspost/compress/gzip"
 	"github.com/klauspost/compress/zstd"
+
+	"hermes.example/hermes/internal/image/unpack"
 )
 
 // stream is the uncompressed tar. One goroutine decompresses and another one hashes ahead of the reader, which
@@ -41,7 +43,7 @@ const (
 	window = 128 << 20
 )
 
-func newStream(ctx context.Context, source io.ReadCloser, o Options) (*stream, error) {
+func newStream(ctx context.Context, source io.ReadCloser, o unpack.Options) (*stream, error) {
 	s := &stream{
 		source: source, tar: sha256.New(),
 		raw: make(chan []byte, chunks), full: make(chan []byte, chunks), empty: make(chan []byte, chunks), stop: make(chan struct{}),
@@ -85,7 +87,7 @@ func (s *stream) produce(plain io.Reader, limit int64) error {
 		}
 		n, err := fill(plain, buf[:chunk])
 		if total += int64(n); total > limit {
-			return refuse("", fmt.Sprintf("it is larger than %d bytes", limit))
+			return refuse(fmt.Sprintf("it is larger than %d bytes", limit))
 		}
 		if n > 0 {
 			s.raw <- buf[:n]
@@ -159,7 +161,7 @@ func Decompress(ctx context.Context, w io.Writer, r io.Reader, limit int64) erro
 	defer closePlain()
 	n, err := io.Copy(w, io.LimitReader(plain, limit+1))
 	if err == nil && n > limit {
-		err = refuse("", fmt.Sprintf("it is larger than %d bytes", limit))
+		err = refuse(fmt.Sprintf("it is larger than %d bytes", limit))
 	}
 	return err
 }
@@ -186,7 +188,7 @@ func decompress(raw io.Reader) (plain io.Reader, closePlain func(), err error) {
 		}
 		return z, z.Close, nil
 	case bytes.HasPrefix(head, []byte("BZh")), bytes.HasPrefix(head, []byte("\xfd7zXZ\x00")):
-		return nil, nil, refuse("", "it is compressed by bzip2 or xz; use gzip, zstd or no compression")
+		return nil, nil, refuse("it is compressed by bzip2 or xz; use gzip, zstd or no compression")
 	}
 	return r, func() {}, nil
 }
