@@ -86,7 +86,7 @@ func TestForeignModulesHaveTheirHomes(t *testing.T) {
 		{"internal/seccomp/gen", "github.com/elastic/go-seccomp-bpf/arch", true},
 		{"internal/image", "github.com/google/go-containerregistry/pkg/v1", true},
 		{"sandbox/engine/native", "github.com/google/go-containerregistry/pkg/v1", false},
-		{"internal/image/unpack", "github.com/klauspost/compress/zstd", true},
+		{"internal/image/packed", "github.com/klauspost/compress/zstd", true},
 		{"internal/wire", "github.com/klauspost/compress/zstd", false},
 		{"internal/guest", "golang.org/x/sys/unix", true},
 	} {
