@@ -140,9 +140,12 @@ func (a Account) dir(t *testing.T) string {
 	return home
 }
 
-// pattern selects in the child what was selected here.
+// pattern selects in the child what was selected here; a selection of the test's own
+// counts when nothing was.
 func pattern(test string) string {
 	const flag = "-test.run="
+	whole := "^" + test + "$"
+	test, _, _ = strings.Cut(test, "$/")
 	for _, arg := range os.Args[1:] {
 		if pattern, ok := strings.CutPrefix(arg, flag); ok {
 			if _, sub, nested := strings.Cut(pattern, "/"); nested {
@@ -150,7 +153,7 @@ func pattern(test string) string {
 			}
 		}
 	}
-	return "^" + test + "$"
+	return whole
 }
 
 // remaining leaves the parent time to report.
