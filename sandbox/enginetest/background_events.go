@@ -97,7 +97,9 @@ func eventsAfterCut(t *testing.T, s *suite) {
 	b := s.ensure(t, s.another(t, f), s.identity(t), s.spec())
 	other := s.ensure(t, s.another(t, s.engine), b.Identity(), s.spec())
 	const many = 10
+	started := make(chan struct{})
 	go func() {
+		defer close(started)
 		for i := range many {
 			running := other.start(sandbox.Background{Command: sandbox.Command{Line: fmt.Sprint("exit ", i)}, Notify: true})
 			running.wait(i, sandbox.Exited)
@@ -116,6 +118,7 @@ func eventsAfterCut(t *testing.T, s *suite) {
 		}
 		f.cut()
 	}
+	<-started // the last one's event may be here before its waiter is
 	if all := b.pastEvents(many - 2); len(all) != 2 || all[1].Number != many {
 		t.Errorf("the last two are %+v", all)
 	}
