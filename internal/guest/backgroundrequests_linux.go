@@ -14,32 +14,17 @@ import (
 func (s *Server) serveBackground(stream net.Conn, r *wire.Reader, w *wire.Writer, frame wire.Frame) {
 	switch frame.Type {
 	case wire.TypeStart:
-		var req wire.Start
-		if s.decode(w, frame, &req) {
-			s.serveStart(w, req)
-		}
+		answer(w, frame, func(req wire.Start) { s.serveStart(w, req) })
 	case wire.TypeProcesses:
 		s.serveProcesses(w)
 	case wire.TypeLog:
-		var req wire.Log
-		if s.decode(w, frame, &req) {
-			s.serveLog(stream, r, w, req)
-		}
+		answer(w, frame, func(req wire.Log) { s.serveLog(stream, r, w, req) })
 	case wire.TypeInput:
-		var req wire.Input
-		if s.decode(w, frame, &req) {
-			s.serveInput(w, req)
-		}
+		answer(w, frame, func(req wire.Input) { s.serveInput(w, req) })
 	case wire.TypeWait:
-		var req wire.Wait
-		if s.decode(w, frame, &req) {
-			s.serveWait(stream, r, w, req)
-		}
+		answer(w, frame, func(req wire.Wait) { s.serveWait(stream, r, w, req) })
 	case wire.TypeEvents:
-		var req wire.Events
-		if s.decode(w, frame, &req) {
-			s.serveEvents(stream, r, w, req)
-		}
+		answer(w, frame, func(req wire.Events) { s.serveEvents(stream, r, w, req) })
 	}
 }
 

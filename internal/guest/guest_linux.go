@@ -276,39 +276,23 @@ func (s *Server) serveStream(stream net.Conn, r *wire.Reader, w *wire.Writer) {
 	}
 	switch frame.Type {
 	case wire.TypeExec:
-		var req wire.Exec
-		if s.decode(w, frame, &req) {
-			s.serveExec(stream, r, w, req)
-		}
+		answer(w, frame, func(req wire.Exec) { s.serveExec(stream, r, w, req) })
 	case wire.TypeAttach:
-		var req wire.Attach
-		if s.decode(w, frame, &req) {
-			s.serveAttach(stream, r, w, req)
-		}
+		answer(w, frame, func(req wire.Attach) { s.serveAttach(stream, r, w, req) })
 	case wire.TypeControl:
-		var req wire.Control
-		if s.decode(w, frame, &req) {
-			s.serveControl(w, req)
-		}
+		answer(w, frame, func(req wire.Control) { s.serveControl(w, req) })
 	case wire.TypeStatus:
 		w.WriteMessage(wire.TypeStatus, s.status())
 	case wire.TypeRetire:
-		var req wire.Retire
-		if s.decode(w, frame, &req) {
-			s.serveRetire(w, req)
-		}
+		answer(w, frame, func(req wire.Retire) { s.serveRetire(w, req) })
 	case wire.TypeSession:
-		var req wire.Session
-		if s.decode(w, frame, &req) {
-			s.serveSession(w, req)
-		}
+		answer(w, frame, func(req wire.Session) { s.serveSession(w, req) })
 	case wire.TypeFile:
-		var req wire.File
 		if s.config.ActAsCommand == nil {
 			w.Write(wire.TypeUnsupported, []byte{byte(frame.Type)})
-		} else if s.decode(w, frame, &req) {
-			s.serveFile(stream, r, w, req)
+			return
 		}
+		answer(w, frame, func(req wire.File) { s.serveFile(stream, r, w, req) })
 	case wire.TypeStart, wire.TypeProcesses, wire.TypeLog, wire.TypeInput, wire.TypeWait, wire.TypeEvents:
 		s.serveBackground(stream, r, w, frame)
 	case wire.TypeProbe:
@@ -318,12 +302,14 @@ func (s *Server) serveStream(stream net.Conn, r *wire.Reader, w *wire.Writer) {
 	}
 }
 
-func (s *Server) decode(w *wire.Writer, f wire.Frame, m any) bool {
-	if err := f.Decode(m); err != nil {
+// answer serves a request, if it can be read.
+func answer[T any](w *wire.Writer, f wire.Frame, serve func(T)) {
+	var req T
+	if err := f.Decode(&req); err != nil {
 		fail(w, wire.FailureBadRequest, err.Error())
-		return false
+		return
 	}
-	return true
+	serve(req)
 }
 
 func fail(w *wire.Writer, code wire.FailureCode, message string) {

@@ -150,11 +150,13 @@ func (r *Root) Stale() { r.last = stale }
 // Reopen opens, for use, the very file that an O_PATH descriptor stands for. Between a look at a file and its
 // use nobody can put another one in its place. It needs /proc.
 func Reopen(fd, flags int) (int, error) {
-	path := "/proc/self/fd/" + strconv.Itoa(fd)
 	for {
-		again, err := unix.Open(path, flags|unix.O_CLOEXEC|unix.O_NOCTTY, 0)
+		again, err := unix.Open(PathOf(fd), flags|unix.O_CLOEXEC|unix.O_NOCTTY, 0)
 		if err != unix.EINTR {
 			return again, err
 		}
 	}
 }
+
+// PathOf is a path to the very file that a descriptor stands for, for calls that only take paths. It needs /proc.
+func PathOf(fd int) string { return "/proc/self/fd/" + strconv.Itoa(fd) }

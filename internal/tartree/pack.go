@@ -7,8 +7,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"os"
-	"path"
 	"time"
 
 	"golang.org/x/sys/unix"
@@ -125,42 +123,11 @@ func (p *packer) children(fd int, prefix string, level int) error {
 	if level == depth {
 		return refuse(prefix, fmt.Sprintf("it lies deeper than %d directories", depth))
 	}
-	list, err := unix.Openat(fd, ".", unix.O_RDONLY|unix.O_DIRECTORY|unix.O_CLOEXEC, 0)
-	if err != nil {
-		return fmt.Errorf("%.200q: %w", prefix, err)
-	}
-	dir := os.NewFile(uintptr(list), prefix)
-	defer dir.Close()
-	for {
-		names, err := dir.Readdirnames(1024)
-		for _, name := range names {
-			if err := p.child(list, prefix+name, level+1); err != nil {
-				return err
-			}
-		}
-		if err == io.EOF {
-			return nil
-		}
-		if err != nil {
-			return fmt.Errorf("%.200q: %w", prefix, err)
-		}
-	}
+	return rooted.Each(fd, prefix, func(fd int, name string, st *unix.Stat_t) error { return p.child(fd, name, st, level+1) })
 }
 
-func (p *packer) child(dir int, name string, level int) error {
-	fd, err := unix.Openat(dir, path.Base(name), unix.O_PATH|unix.O_NOFOLLOW|unix.O_CLOEXEC, 0)
-	if err == unix.ENOENT {
-		return nil // it was removed meanwhile
-	}
-	if err != nil {
-		return fmt.Errorf("%.200q: %w", name, err)
-	}
-	defer unix.Close(fd)
-	var st unix.Stat_t
-	if err := unix.Fstat(fd, &st); err != nil {
-		return fmt.Errorf("%.200q: %w", name, err)
-	}
-	kernels, err := p.devices.Kernels(fd, &st)
+func (p *packer) child(fd int, name string, st *unix.Stat_t, level int) error {
+	kernels, err := p.devices.Kernels(fd, st)
 	if err != nil {
 		return fmt.Errorf("%.200q: %w", name, err)
 	}
@@ -168,7 +135,7 @@ func (p *packer) child(dir int, name string, level int) error {
 		p.result.Skipped++
 		return nil
 	}
-	return p.entry(fd, name, &st, level)
+	return p.entry(fd, name, st, level)
 }
 
 // file writes as many bytes as the header promises, whatever happens to the file meanwhile.

@@ -2,9 +2,6 @@ package files
 
 import (
 	"fmt"
-	"io"
-	"os"
-	"path"
 
 	"golang.org/x/sys/unix"
 
@@ -79,42 +76,11 @@ type lister struct {
 }
 
 func (l *lister) dir(fd int, prefix string, level int) error {
-	open, err := unix.Openat(fd, ".", unix.O_RDONLY|unix.O_DIRECTORY|unix.O_CLOEXEC, 0)
-	if err != nil {
-		return fmt.Errorf("%.200q: %w", prefix, err)
-	}
-	dir := os.NewFile(uintptr(open), prefix)
-	defer dir.Close()
-	for {
-		names, err := dir.Readdirnames(batch)
-		for _, name := range names {
-			if err := l.entry(open, prefix+name, level); err != nil {
-				return err
-			}
-		}
-		if err == io.EOF {
-			return nil
-		}
-		if err != nil {
-			return fmt.Errorf("%.200q: %w", prefix, err)
-		}
-	}
+	return rooted.Each(fd, prefix, func(fd int, name string, st *unix.Stat_t) error { return l.entry(fd, name, st, level) })
 }
 
-func (l *lister) entry(dir int, name string, level int) error {
-	fd, err := unix.Openat(dir, path.Base(name), unix.O_PATH|unix.O_NOFOLLOW|unix.O_CLOEXEC, 0)
-	if err == unix.ENOENT {
-		return nil // it was removed meanwhile
-	}
-	if err != nil {
-		return fmt.Errorf("%.200q: %w", name, err)
-	}
-	defer unix.Close(fd)
-	var st unix.Stat_t
-	if err := unix.Fstat(fd, &st); err != nil {
-		return fmt.Errorf("%.200q: %w", name, err)
-	}
-	e, err := describe(fd, &st, []byte(name))
+func (l *lister) entry(fd int, name string, st *unix.Stat_t, level int) error {
+	e, err := describe(fd, st, []byte(name))
 	if err != nil {
 		return fmt.Errorf("%.200q: %w", name, err)
 	}
@@ -130,7 +96,7 @@ func (l *lister) entry(dir int, name string, level int) error {
 	if st.Mode&unix.S_IFMT != unix.S_IFDIR || level == l.depth {
 		return nil
 	}
-	if kernels, err := l.devices.Kernels(fd, &st); err != nil || kernels {
+	if kernels, err := l.devices.Kernels(fd, st); err != nil || kernels {
 		return err
 	}
 	return l.dir(fd, name+"/", level+1)

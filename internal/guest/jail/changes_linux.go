@@ -9,6 +9,8 @@ import (
 	"path/filepath"
 
 	"golang.org/x/sys/unix"
+
+	"hermes.example/hermes/internal/image/unpack"
 )
 
 // Change is a path below a directory with changes, and what it stands for.
@@ -47,7 +49,7 @@ func Changes(upper string, lower []string) ([]Change, error) {
 			return err
 		}
 		below := kindBelow(rel, lower)
-		c := Change{Path: rel, Added: below == 0, Deleted: isMark(&st)}
+		c := Change{Path: rel, Added: below == 0, Deleted: unpack.IsWhiteout(&st)}
 		kind := st.Mode & unix.S_IFMT
 		switch {
 		case kind == unix.S_IFDIR && below == unix.S_IFDIR && !isOpaque(at):
@@ -64,15 +66,13 @@ func Changes(upper string, lower []string) ([]Change, error) {
 	return changes, err
 }
 
-func isMark(st *unix.Stat_t) bool { return st.Mode&unix.S_IFMT == unix.S_IFCHR && st.Rdev == 0 }
-
 // kindBelow is what kind of file the layers below show at a path, or 0 for none.
 func kindBelow(rel string, lower []string) uint32 {
 	for _, dir := range lower {
 		var st unix.Stat_t
 		at := path.Join(dir, rel)
 		if unix.Lstat(at, &st) == nil {
-			if isMark(&st) {
+			if unpack.IsWhiteout(&st) {
 				return 0
 			}
 			return st.Mode & unix.S_IFMT

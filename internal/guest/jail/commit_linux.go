@@ -10,6 +10,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"hermes.example/hermes/internal/image/unpack"
 	"hermes.example/hermes/internal/rmtree"
 )
 
@@ -60,7 +61,7 @@ func (c Commit) apply(rel string) error {
 	if err := rmtree.Remove(half); err != nil {
 		return err
 	}
-	if isMark(&st) {
+	if unpack.IsWhiteout(&st) {
 		if err := unix.Mknod(half, unix.S_IFCHR, 0); err != nil {
 			return err
 		}
@@ -71,7 +72,7 @@ func (c Commit) apply(rel string) error {
 		}
 		if st.Mode&unix.S_IFMT == unix.S_IFDIR {
 			// What the other one has below must not show through.
-			if err := unix.Lsetxattr(half, markOpaque, []byte("y"), 0); err != nil {
+			if err := makeOpaque(half); err != nil {
 				return errors.Join(err, rmtree.Remove(half))
 			}
 		}

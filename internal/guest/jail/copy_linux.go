@@ -10,6 +10,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"hermes.example/hermes/internal/image/unpack"
 	"hermes.example/hermes/internal/rmtree"
 )
 
@@ -49,13 +50,6 @@ type copier struct {
 	marks bool             // copy the marks themselves, instead of what they stand for
 }
 
-// Marks that overlayfs reads: a device that stands for nothing, and an attribute of a
-// directory that hides all that lies below it.
-const (
-	markPrefix = "user.overlay."
-	markOpaque = markPrefix + "opaque"
-)
-
 func (c *copier) dir(from, to string) error {
 	entries, err := os.ReadDir(from)
 	if err != nil {
@@ -82,7 +76,7 @@ func (c *copier) entry(from, to string) error {
 	if kind == unix.S_IFDIR {
 		return c.directory(from, to)
 	}
-	if err := rmtree.Remove(to); err != nil || isMark(&st) && !c.marks {
+	if err := rmtree.Remove(to); err != nil || unpack.IsWhiteout(&st) && !c.marks {
 		return err
 	}
 	key := inode{st.Dev, st.Ino}
@@ -126,8 +120,8 @@ func (c *copier) directory(from, to string) error {
 		return err
 	}
 	if c.marks && isOpaque(from) {
-		if err := unix.Lsetxattr(to, markOpaque, []byte("y"), 0); err != nil {
-			return &os.PathError{Op: "mark", Path: to, Err: err}
+		if err := makeOpaque(to); err != nil {
+			return err
 		}
 	}
 	return c.dir(from, to)
@@ -135,8 +129,15 @@ func (c *copier) directory(from, to string) error {
 
 func isOpaque(dir string) bool {
 	var value [1]byte
-	n, err := unix.Lgetxattr(dir, markOpaque, value[:])
+	n, err := unix.Lgetxattr(dir, unpack.User.Opaque(), value[:])
 	return err == nil && n == 1 && value[0] == 'y'
+}
+
+func makeOpaque(dir string) error {
+	if err := unix.Lsetxattr(dir, unpack.User.Opaque(), []byte("y"), 0); err != nil {
+		return &os.PathError{Op: "mark", Path: dir, Err: err}
+	}
+	return nil
 }
 
 // copyFile shares the content where the file system can, and copies it otherwise.
@@ -184,7 +185,7 @@ func copyAttributes(from, to string) {
 		return
 	}
 	for name := range strings.SplitSeq(string(names[:n]), "\x00") {
-		if name == "" || strings.HasPrefix(name, markPrefix) {
+		if name == "" || strings.HasPrefix(name, string(unpack.User)) {
 			continue
 		}
 		value := make([]byte, 64<<10)

@@ -25,25 +25,25 @@ const (
 // laid is what layImage has made: the root is the working directory.
 type laid struct {
 	copied string // why the image was copied
-	parts  []int  // trees of the image's parts
+	parts  []tree // directories that have frozen files
 }
 
 // layImage stacks the layers of an image, what the sandbox needs of us, and its
 // changes, and stands on the result. What we add is a layer too, below the changes and
 // above the image: it hides what the image may have put in the way, and leaves no
-// trace among the changes. The trees are those of imageSources.
-func layImage(c Config, trees []int) (l laid, err error) {
+// trace among the changes. The sources are those of imageSources.
+func layImage(c Config, sources []tree) (l laid, err error) {
 	for _, dir := range []string{storeDir, layerDir, frozenDir, changesDir, baseDir, partDir, rootDir} {
 		if err := os.Mkdir(dir, 0o755); err != nil {
 			return l, err
 		}
 	}
-	if err := errors.Join(moveTree(trees[0], storeDir), moveTree(trees[1], changesDir)); err != nil {
+	if err := errors.Join(moveTree(sources[0].fd, storeDir), moveTree(sources[1].fd, changesDir)); err != nil {
 		return l, err
 	}
-	for i, tree := range trees[2:] {
+	for i, set := range sources[2:] {
 		at := frozenDir + "/" + strconv.Itoa(i)
-		if err := errors.Join(os.Mkdir(at, 0o755), moveTree(tree, at)); err != nil {
+		if err := errors.Join(os.Mkdir(at, 0o755), moveTree(set.fd, at)); err != nil {
 			return l, err
 		}
 	}
@@ -59,11 +59,11 @@ func layImage(c Config, trees []int) (l laid, err error) {
 		return l, err
 	}
 	for _, p := range c.Image.Parts {
-		tree, err := layPart(p, len(c.Image.Frozen))
+		part, err := layPart(p, len(c.Image.Frozen))
 		if err != nil {
 			return l, err
 		}
-		l.parts = append(l.parts, tree)
+		l.parts = append(l.parts, part)
 	}
 	lower := append([]string{baseDir}, append(frozen(RootPart, len(c.Image.Frozen)), layers...)...)
 	if err := overlay(lower, "upper", "work", rootDir); err != nil {
@@ -103,19 +103,21 @@ func frozen(part string, sets int) []string {
 }
 
 // layPart lays the changes to a directory over its frozen files.
-func layPart(p Part, sets int) (tree int, err error) {
+func layPart(p Part, sets int) (tree, error) {
 	at := partDir + "/" + p.Name
 	if err := os.Mkdir(at, 0o755); err != nil {
-		return -1, err
+		return tree{}, err
 	}
 	lower := frozen(p.Name, sets)
 	if len(lower) == 0 {
 		lower = []string{at} // it is empty
 	}
 	if err := overlay(lower, p.Name, p.Name+".work", at); err != nil {
-		return -1, err
+		return tree{}, err
 	}
-	return openTree(Bind{Source: at, Writable: true}, nil)
+	b := Bind{Source: at, Target: p.Target, Writable: true, Owned: true}
+	fd, err := openTree(b, nil)
+	return tree{b, fd}, err
 }
 
 func overlay(lower []string, upper, work, at string) error {

@@ -5,73 +5,50 @@ import (
 	"fmt"
 	"os"
 	"path"
-	"strconv"
 	"strings"
 
 	"golang.org/x/sys/unix"
+
+	"hermes.example/hermes/internal/rooted"
 )
 
 // place is a directory below which paths are looked up, and made, without ever leaving
 // it: a link on the way is an error, because an image, or what ran in the sandbox
 // before, may have put it there. It is the new root while the old one is still this
 // process's.
-type place struct{ fd int }
+type place struct{ *rooted.Root }
 
 func openPlace(dir string) (place, error) {
 	fd, err := unix.Open(dir, unix.O_PATH|unix.O_DIRECTORY|unix.O_CLOEXEC, 0)
 	if err != nil {
 		return place{}, &os.PathError{Op: "open", Path: dir, Err: err}
 	}
-	return place{fd}, nil
+	root := rooted.New(fd, rooted.NoLinks)
+	root.Make = func(above int, dir string) error { return unix.Mkdirat(above, path.Base(dir), 0o755) }
+	return place{root}, nil
 }
 
-func (p place) close() { unix.Close(p.fd) }
+// below is a sandbox's path as one of the place.
+func below(name string) string { return strings.TrimPrefix(path.Clean("/"+name), "/") }
 
-// descriptorPath is a path to an open file, for calls that only take paths.
-func descriptorPath(fd int) string { return "/proc/self/fd/" + strconv.Itoa(fd) }
-
-func (p place) open(name string, flags uint64) (int, error) {
-	how := unix.OpenHow{Flags: unix.O_PATH | unix.O_CLOEXEC | flags, Resolve: unix.RESOLVE_BENEATH | unix.RESOLVE_NO_SYMLINKS}
-	for {
-		fd, err := unix.Openat2(p.fd, "./"+strings.TrimPrefix(path.Clean("/"+name), "/"), &how)
-		if err != unix.EINTR && err != unix.EAGAIN {
-			return fd, err
-		}
-	}
+// look opens what is there, to know it or to mount on it.
+func (p place) look(name string, flags int) (int, error) {
+	return p.Open(below(name), unix.O_PATH|flags)
 }
 
-// openDir opens a directory, made with those above it if it is missing.
-func (p place) openDir(name string) (int, error) {
-	fd, err := p.open(name, unix.O_DIRECTORY)
-	if err != unix.ENOENT || path.Clean("/"+name) == "/" {
-		return fd, err
-	}
-	above, err := p.openDir(path.Dir(path.Clean("/" + name)))
-	if err != nil {
-		return -1, err
-	}
-	defer unix.Close(above)
-	if err := unix.Mkdirat(above, path.Base(name), 0o755); err != nil {
-		return -1, err
-	}
-	return p.open(name, unix.O_DIRECTORY)
-}
-
-func (p place) makeDir(name string) error {
-	fd, err := p.openDir(name)
-	if err == nil {
-		unix.Close(fd)
-	}
-	return err
+// dir opens a directory, made with those above it if it is missing. It is the place's
+// to close, with the next one.
+func (p place) dir(name string) (int, error) {
+	p.Stale() // something may have been mounted there since
+	return p.Parent(below(name))
 }
 
 // in calls do with the directory of name and its last part.
 func (p place) in(name string, do func(dir int, base string) error) error {
-	dir, err := p.openDir(path.Dir(path.Clean("/" + name)))
+	dir, err := p.dir(path.Dir(path.Clean("/" + name)))
 	if err != nil {
 		return err
 	}
-	defer unix.Close(dir)
 	return do(dir, path.Base(name))
 }
 
@@ -97,10 +74,9 @@ func (p place) write(name string, content []byte) error {
 
 // mount mounts a file system of the kernel at a directory.
 func (p place) mount(at, kind string, flags uintptr, options string) error {
-	dir, err := p.openDir(at)
+	dir, err := p.dir(at)
 	if err == nil {
-		err = unix.Mount(kind, descriptorPath(dir), kind, flags, options)
-		unix.Close(dir)
+		err = unix.Mount(kind, rooted.PathOf(dir), kind, flags, options)
 	}
 	if err != nil {
 		return fmt.Errorf("cannot mount %s: %w", at, err)
@@ -111,9 +87,12 @@ func (p place) mount(at, kind string, flags uintptr, options string) error {
 // target opens, and makes where it is missing, a mount point.
 func (p place) target(name string, directory bool) (int, error) {
 	if directory {
-		return p.openDir(name)
+		if _, err := p.dir(name); err != nil {
+			return -1, err
+		}
+		return p.look(name, unix.O_DIRECTORY)
 	}
-	fd, err := p.open(name, 0)
+	fd, err := p.look(name, 0)
 	if err != unix.ENOENT {
 		return fd, err
 	}
@@ -127,16 +106,16 @@ func (p place) target(name string, directory bool) (int, error) {
 	if err != nil {
 		return -1, err
 	}
-	return p.open(name, 0)
+	return p.look(name, 0)
 }
 
 // taken says which part of a mount point is something else than it has to be: commands
 // of an earlier run may have put it there. It returns nil if nothing is in the way.
 func (p place) taken(name string, directory bool) error {
-	parts := strings.Split(strings.Trim(path.Clean("/"+name), "/"), "/")
+	parts := strings.Split(below(name), "/")
 	for i := range parts {
 		part := path.Join(parts[:i+1]...)
-		fd, err := p.open(part, unix.O_NOFOLLOW)
+		fd, err := p.look(part, unix.O_NOFOLLOW)
 		if err != nil {
 			return nil
 		}

@@ -8,10 +8,11 @@ import (
 	"strings"
 
 	"golang.org/x/sys/unix"
+
+	"hermes.example/hermes/internal/rooted"
 )
 
-// devices are the nodes that programs expect. They are bound from outside,
-// because no device can be made in a user namespace.
+// devices are the nodes that programs expect.
 var devices = []string{"null", "zero", "full", "random", "urandom", "tty"}
 
 // Parts of /proc that tell of the machine rather than the sandbox.
@@ -24,37 +25,27 @@ func buildRoot(c Config, files map[string]*os.File) (copied string, err error) {
 	if err := unix.Mount("", "/", "", unix.MS_REC|unix.MS_PRIVATE, ""); err != nil {
 		return "", fmt.Errorf("cannot detach from the host's mounts: %w", err)
 	}
-	binds := append([]Bind(nil), c.Binds...)
-	for _, d := range devices {
-		binds = append(binds, Bind{Source: "/dev/" + d, Target: "/dev/" + d, Writable: true, Device: true})
+	sources, err := openTrees(imageSources(c.Image), files)
+	if err != nil {
+		return "", err
 	}
-	sources := append(imageSources(c.Image), binds...)
-	trees := make([]int, len(sources))
-	for i, b := range sources {
-		tree, err := openTree(b, files)
-		if err != nil {
-			return "", err
-		}
-		defer unix.Close(tree)
-		trees[i] = tree
+	defer closeTrees(sources)
+	trees, err := openTrees(append(deviceBinds(), c.Binds...), files)
+	if err != nil {
+		return "", err
 	}
+	defer func() { closeTrees(trees) }()
 
 	if err := standOnScaffold(); err != nil {
 		return "", err
 	}
-	image, trees := trees[:len(sources)-len(binds)], trees[len(sources)-len(binds):]
 	if c.Image != nil {
-		made, err := layImage(c, image)
+		made, err := layImage(c, sources)
+		trees = append(trees, made.parts...)
 		if err != nil {
 			return "", fmt.Errorf("cannot lay out the image: %w", err)
 		}
 		copied = made.copied
-		for i, p := range c.Image.Parts {
-			binds = append(binds, Bind{Source: p.Name, Target: p.Target, Writable: true, Owned: true})
-			trees = append(trees, made.parts[i])
-		}
-		// What lies below another mount must be mounted after it.
-		sortByTarget(binds, trees)
 	} else if err := furnish(".", c); err != nil {
 		return "", err
 	}
@@ -62,7 +53,7 @@ func buildRoot(c Config, files map[string]*os.File) (copied string, err error) {
 	if err != nil {
 		return "", err
 	}
-	defer top.close()
+	defer top.Close()
 	if err := top.mountKernel(); err != nil {
 		return "", err
 	}
@@ -71,13 +62,15 @@ func buildRoot(c Config, files map[string]*os.File) (copied string, err error) {
 			return "", err
 		}
 	}
-	for i, b := range binds {
-		if b.Owned {
-			if err := giveTo(trees[i], c.UID, c.GID); err != nil {
-				return "", fmt.Errorf("cannot give %s to user %d: %w", b.Target, c.UID, err)
+	// What lies below another mount must be mounted after it.
+	slices.SortStableFunc(trees, func(a, b tree) int { return strings.Compare(a.Target, b.Target) })
+	for _, t := range trees {
+		if t.Owned {
+			if err := giveTo(t.fd, c.UID, c.GID); err != nil {
+				return "", fmt.Errorf("cannot give %s to user %d: %w", t.Target, c.UID, err)
 			}
 		}
-		if err := top.attach(b, trees[i]); err != nil {
+		if err := top.attach(t); err != nil {
 			return "", err
 		}
 	}
@@ -87,16 +80,39 @@ func buildRoot(c Config, files map[string]*os.File) (copied string, err error) {
 	return copied, leaveOldRoot(c.Image != nil)
 }
 
-// sortByTarget sorts binds together with their trees.
-func sortByTarget(binds []Bind, trees []int) {
-	order := make(map[int]Bind, len(trees))
-	for i, tree := range trees {
-		order[tree] = binds[i]
+// tree is a bind whose source is open, as a mount that is nowhere yet.
+type tree struct {
+	Bind
+	fd int
+}
+
+func openTrees(binds []Bind, files map[string]*os.File) ([]tree, error) {
+	trees := make([]tree, 0, len(binds))
+	for _, b := range binds {
+		fd, err := openTree(b, files)
+		if err != nil {
+			closeTrees(trees)
+			return nil, err
+		}
+		trees = append(trees, tree{b, fd})
 	}
-	slices.SortStableFunc(trees, func(a, b int) int { return strings.Compare(order[a].Target, order[b].Target) })
-	for i, tree := range trees {
-		binds[i] = order[tree]
+	return trees, nil
+}
+
+func closeTrees(trees []tree) {
+	for _, t := range trees {
+		unix.Close(t.fd)
 	}
+}
+
+// deviceBinds are bound from outside, because no device can be made in a user
+// namespace.
+func deviceBinds() []Bind {
+	var binds []Bind
+	for _, d := range devices {
+		binds = append(binds, Bind{Source: "/dev/" + d, Target: "/dev/" + d, Writable: true, Device: true})
+	}
+	return binds
 }
 
 // leaveOldRoot comes last: the kernel lets us mount /proc only while it can see that
@@ -183,7 +199,7 @@ func furnish(dir string, c Config) error {
 	if err != nil {
 		return err
 	}
-	defer p.close()
+	defer p.Close()
 	folders := append([]string{"/proc", "/dev"}, c.Folders...)
 	for _, s := range c.Scratch {
 		if !strings.HasPrefix(s.Path, "/dev/") {
@@ -191,7 +207,7 @@ func furnish(dir string, c Config) error {
 		}
 	}
 	for _, folder := range folders {
-		if err := p.makeDir(folder); err != nil {
+		if _, err := p.dir(folder); err != nil {
 			return fmt.Errorf("cannot make %s: %w", folder, err)
 		}
 	}
@@ -239,22 +255,22 @@ func (p place) mountScratch(s Scratch, uid, gid int) error {
 }
 
 // attach moves a prepared tree to its place.
-func (p place) attach(b Bind, tree int) error {
+func (p place) attach(t tree) error {
 	var stat unix.Stat_t
-	if err := unix.Fstatat(tree, "", &stat, unix.AT_EMPTY_PATH); err != nil {
-		return fmt.Errorf("cannot bind %s: %w", b.Source, err)
+	if err := unix.Fstatat(t.fd, "", &stat, unix.AT_EMPTY_PATH); err != nil {
+		return fmt.Errorf("cannot bind %s: %w", t.Source, err)
 	}
 	directory := stat.Mode&unix.S_IFMT == unix.S_IFDIR
-	target, err := p.target(b.Target, directory)
+	target, err := p.target(t.Target, directory)
 	if err == nil {
 		defer unix.Close(target)
-		err = unix.MoveMount(tree, "", target, "", unix.MOVE_MOUNT_F_EMPTY_PATH|unix.MOVE_MOUNT_T_EMPTY_PATH)
+		err = unix.MoveMount(t.fd, "", target, "", unix.MOVE_MOUNT_F_EMPTY_PATH|unix.MOVE_MOUNT_T_EMPTY_PATH)
 	}
 	if err != nil {
-		if taken := p.taken(b.Target, directory); taken != nil {
+		if taken := p.taken(t.Target, directory); taken != nil {
 			err = taken
 		}
-		return fmt.Errorf("cannot bind %s at %s: %w", b.Source, b.Target, err)
+		return fmt.Errorf("cannot bind %s at %s: %w", t.Source, t.Target, err)
 	}
 	return nil
 }
@@ -263,18 +279,18 @@ func (p place) attach(b Bind, tree int) error {
 // write to any of it: what root of the sandbox could write there belongs to other
 // processes, the guest among them.
 func (p place) guardProc() error {
-	proc, err := p.openDir("/proc")
+	proc, err := p.look("/proc", unix.O_DIRECTORY)
 	if err != nil {
 		return fmt.Errorf("cannot open /proc: %w", err)
 	}
 	defer unix.Close(proc)
-	dev, err := p.openDir("/dev")
+	dev, err := p.look("/dev", unix.O_DIRECTORY)
 	if err != nil {
 		return fmt.Errorf("cannot open /dev: %w", err)
 	}
 	defer unix.Close(dev)
 	for _, name := range hiddenProc {
-		path := descriptorPath(proc) + "/" + name
+		path := rooted.PathOf(proc) + "/" + name
 		info, err := os.Stat(path)
 		if err != nil {
 			continue
@@ -282,7 +298,7 @@ func (p place) guardProc() error {
 		if info.IsDir() {
 			err = unix.Mount("hidden", path, "tmpfs", unix.MS_RDONLY|unix.MS_NOSUID|unix.MS_NODEV|unix.MS_NOEXEC, "size=0,nr_inodes=1,mode=555")
 		} else {
-			err = unix.Mount(descriptorPath(dev)+"/null", path, "", unix.MS_BIND, "")
+			err = unix.Mount(rooted.PathOf(dev)+"/null", path, "", unix.MS_BIND, "")
 		}
 		if err != nil {
 			return fmt.Errorf("cannot hide /proc/%s: %w", name, err)

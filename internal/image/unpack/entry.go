@@ -108,8 +108,8 @@ func (u *unpacker) whiteout(parent int, dir, base, name string) error {
 }
 
 func (u *unpacker) hideBelow(dir int) error {
-	if err := unix.Fsetxattr(dir, string(u.Overlay)+"opaque", []byte("y"), 0); err != nil {
-		return fmt.Errorf("set the attribute %sopaque: %w", u.Overlay, err)
+	if err := unix.Fsetxattr(dir, u.Overlay.Opaque(), []byte("y"), 0); err != nil {
+		return fmt.Errorf("set the attribute %s: %w", u.Overlay.Opaque(), err)
 	}
 	return nil
 }

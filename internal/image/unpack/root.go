@@ -62,5 +62,10 @@ func (u *unpacker) clear(parent int, base, name string) error {
 func isWhiteout(parent int, base string) bool {
 	var st unix.Stat_t
 	err := unix.Fstatat(parent, base, &st, unix.AT_SYMLINK_NOFOLLOW)
-	return err == nil && st.Mode&unix.S_IFMT == unix.S_IFCHR && st.Rdev == 0
+	return err == nil && IsWhiteout(&st)
+}
+
+// IsWhiteout says whether a file is one that marks another as removed: a device that stands for nothing.
+func IsWhiteout(st *unix.Stat_t) bool {
+	return st.Mode&unix.S_IFMT == unix.S_IFCHR && st.Rdev == 0
 }

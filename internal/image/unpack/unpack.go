@@ -29,6 +29,9 @@ const (
 	Trusted Overlay = "trusted.overlay."
 )
 
+// Opaque is the attribute, with the value "y", of a directory that hides all that lies below it.
+func (o Overlay) Opaque() string { return string(o) + "opaque" }
+
 // Policy says what becomes of something that an ordinary user may not make.
 type Policy int
 

@@ -208,8 +208,6 @@ func (c *creation) addBinds() error {
 			return err
 		}
 	}
-	// What lies below another mount must be mounted after it.
-	slices.SortStableFunc(c.config.Binds, func(a, b jail.Bind) int { return strings.Compare(a.Target, b.Target) })
 	return nil
 }
 
