@@ -119,11 +119,13 @@ func core(err error) error {
 }
 
 func (s *search) fail(p place, reason Reason, err error, fix, format string, args ...any) *Error {
-	from := ""
+	e := &Error{Reason: reason, Kind: p.kind, Host: p.host, Why: oneLine(fmt.Sprintf(format, args...)), Fix: fix, err: err}
+	e.what = "reach " + p.kind.title() + " at " + p.host
 	if p.from != usually {
-		from = " (" + p.from + ")"
+		e.From = p.from
+		e.what += " (" + p.from + ")"
 	}
-	return &Error{Reason: reason, Kind: p.kind, Host: p.host, what: "reach " + p.kind.title() + " at " + p.host + from, Why: oneLine(fmt.Sprintf(format, args...)), Fix: fix, err: err}
+	return e
 }
 
 func (s *search) mismatch(p place, found Kind) *Error {

@@ -121,5 +121,5 @@ func (s *search) at(address, from string, secured *tls.Config) (*place, error) {
 
 // unusable is the error for a choice that cannot be used, whatever answers.
 func (s *search) unusable(from, fix, format string, args ...any) *Error {
-	return &Error{Reason: Unusable, Kind: s.Kind, what: "use " + from, Why: oneLine(fmt.Sprintf(format, args...)), Fix: fix}
+	return &Error{Reason: Unusable, Kind: s.Kind, From: from, what: "use " + from, Why: oneLine(fmt.Sprintf(format, args...)), Fix: fix}
 }

@@ -23,6 +23,8 @@ type Error struct {
 	Kind Kind
 	// Host is the address, empty where there is none to name.
 	Host string
+	// From is who chose it; empty where nobody did.
+	From string
 	Why  string
 	Fix  string
 	// Others are further places that could not be used either.

@@ -11,6 +11,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"hermes.example/hermes/internal/daemon"
 	"hermes.example/hermes/internal/rundir"
 	"hermes.example/hermes/sandbox/engine/native"
 )
@@ -26,8 +27,8 @@ func checks(m *machine) []check {
 		{"leftovers", leftovers, Note, slow},
 		{"memory", memory, Note, "free -m"},
 		{"clock", clock, Note, "date"},
-		{"docker", docker, Note, m.restart("docker")},
-		{"podman", podman, Note, m.restart("podman")},
+		{"docker", containers(daemon.Docker), Note, m.restart("docker")},
+		{"podman", containers(daemon.Podman), Note, m.restart("podman")},
 		{"python", interpreter("python", "python3"), Note, m.install("python3")},
 		{"node", interpreter("node", "node"), Note, m.install("node")},
 	}
