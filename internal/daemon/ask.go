@@ -26,7 +26,7 @@ func (s *search) ask(ctx context.Context, p place) (Endpoint, *Error) {
 	if err != nil {
 		return Endpoint{}, s.failure(p, answer, err, time.Since(began))
 	}
-	found := Endpoint{Kind: answer.kind(), Host: p.host, From: p.from, tls: p.tls}
+	found := Endpoint{Kind: answer.kind(), Host: p.host, From: p.from, APIVersion: answer.header.Get("Api-Version"), tls: p.tls}
 	switch {
 	case found.Kind == "":
 		return Endpoint{}, s.fail(p, Unusable, nil, s.correct(p), "what answers there is neither Docker nor Podman")

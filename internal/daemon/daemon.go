@@ -68,6 +68,8 @@ type Endpoint struct {
 	Host string
 	// From is what led to it, for messages.
 	From string
+	// APIVersion is the newest that it speaks.
+	APIVersion string
 	// Passed are the usual places before it at which something is that could not be used.
 	Passed []*Error
 

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"fmt"
-	"slices"
 	"strings"
 
 	"github.com/moby/moby/api/types/system"
@@ -17,7 +16,7 @@ type Facts struct {
 	Version    string
 	APIVersion string // the newest that it speaks
 	OS         string // as Go calls it
-	Arch       string // as Go calls it
+	Arch       string // as Go calls it; the kernel's, whatever the engine was built for
 
 	Rootless    bool
 	UsernsRemap bool
@@ -51,35 +50,29 @@ func (l Limits) Missing() []string {
 	return missing
 }
 
-// Ask asks an engine for its facts.
-func Ask(ctx context.Context, c *client.Client) (Facts, error) {
-	version, err := c.ServerVersion(ctx, client.ServerVersionOptions{})
+// Ask asks the engine, by a client of the endpoint's, for its facts. That is one request: engines run
+// programs to answer this one, and others to tell their version, which is in here too.
+func (e Endpoint) Ask(ctx context.Context, c *client.Client) (Facts, error) {
+	answer, err := c.Info(ctx, client.InfoOptions{})
 	if err != nil {
-		return Facts{}, fmt.Errorf("cannot ask the engine at %s for its version: %w", c.DaemonHost(), err)
+		return Facts{}, fmt.Errorf("cannot ask the engine at %s what it can do: %w", e.Host, core(err))
 	}
-	info, err := c.Info(ctx, client.InfoOptions{})
-	if err != nil {
-		return Facts{}, fmt.Errorf("cannot ask the engine at %s what it can do: %w", c.DaemonHost(), err)
-	}
-	return facts(version, info.Info), nil
+	return e.facts(answer.Info), nil
 }
 
-func facts(version client.ServerVersionResult, info system.Info) Facts {
+func (e Endpoint) facts(info system.Info) Facts {
 	f := Facts{
-		Kind:          Docker,
-		Version:       version.Version,
-		APIVersion:    version.APIVersion,
-		OS:            cmp.Or(version.Os, info.OSType),
-		Arch:          goarch(cmp.Or(version.Arch, info.Architecture)),
+		Kind:          e.Kind,
+		Version:       info.ServerVersion,
+		APIVersion:    e.APIVersion,
+		OS:            info.OSType,
+		Arch:          goarch(info.Architecture),
 		CgroupVersion: info.CgroupVersion,
 		CgroupDriver:  info.CgroupDriver,
 		StorageDriver: info.Driver,
 		RootDir:       info.DockerRootDir,
 		Limits:        Limits{Memory: info.MemoryLimit, Swap: info.SwapLimit, CPUs: info.CPUCfsQuota && info.CPUCfsPeriod, Pids: info.PidsLimit},
 		Warnings:      info.Warnings,
-	}
-	if slices.ContainsFunc(version.Components, func(c system.ComponentVersion) bool { return c.Name == "Podman Engine" }) {
-		f.Kind = Podman
 	}
 	for _, status := range info.DriverStatus {
 		if status[0] == "Backing Filesystem" {

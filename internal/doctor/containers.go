@@ -8,6 +8,7 @@ import (
 	"runtime"
 	"strings"
 	"syscall"
+	"time"
 
 	"hermes.example/hermes/internal/config"
 	"hermes.example/hermes/internal/daemon"
@@ -16,8 +17,7 @@ import (
 // containers looks for an engine of containers, Docker's or Podman's: for what answers, not for a program.
 func containers(kind daemon.Kind) func(context.Context, *machine) []Finding {
 	return func(ctx context.Context, m *machine) []Finding {
-		ctx, cancel := context.WithTimeout(ctx, programBound)
-		defer cancel()
+		began := time.Now()
 		found, err := m.findEngine(ctx, kind)
 		var failed *daemon.Error
 		if errors.As(err, &failed) {
@@ -26,6 +26,9 @@ func containers(kind daemon.Kind) func(context.Context, *machine) []Finding {
 		var facts daemon.Facts
 		if err == nil {
 			facts, err = askEngine(ctx, found)
+		}
+		if errors.Is(err, context.DeadlineExceeded) {
+			return []Finding{Note.finding(string(kind), again, "answers at %s, but does not tell what it can do within %v", found.Host, time.Since(began).Round(10*time.Millisecond))}
 		}
 		if err != nil {
 			return []Finding{Note.finding(string(kind), quote(string(kind))+" info # shows why", "answers at %s, but cannot be used: %v", found.Host, err)}
@@ -62,7 +65,7 @@ func askEngine(ctx context.Context, found daemon.Endpoint) (daemon.Facts, error)
 		return daemon.Facts{}, err
 	}
 	defer c.Close()
-	return daemon.Ask(ctx, c)
+	return found.Ask(ctx, c)
 }
 
 // engine judges one that answers: what it cannot enforce, and what it was preferred to.

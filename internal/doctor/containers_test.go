@@ -1,12 +1,14 @@
 package doctor
 
 import (
+	"context"
 	"net"
 	"net/http"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"hermes.example/hermes/internal/daemon"
 )
@@ -156,12 +158,19 @@ func TestWhatAnEngineCannotEnforce(t *testing.T) {
 }
 
 func TestAnEngineThatDoesNotTellItsFacts(t *testing.T) {
-	m := fake(t, nil, nil)
-	m.engineAt(t, "/var/run/docker.sock", func(w http.ResponseWriter, r *http.Request) {
-		w.Header().Set("Api-Version", "1.41")
-		if r.URL.Path != "/_ping" {
-			forbids(w, r)
+	afterPing := func(answer http.HandlerFunc) http.HandlerFunc {
+		return func(w http.ResponseWriter, r *http.Request) {
+			w.Header().Set("Api-Version", "1.41")
+			if r.URL.Path != "/_ping" {
+				answer(w, r)
+			}
 		}
-	})
+	}
+	m := fake(t, nil, nil)
+	m.engineAt(t, "/var/run/docker.sock", afterPing(forbids))
 	expect(t, only(t, containers(daemon.Docker)(t.Context(), m)), Note, "but cannot be used: cannot ask", "docker info # shows why")
+	m.engineAt(t, "/var/run/docker.sock", afterPing(hangs))
+	ctx, cancel := context.WithTimeout(t.Context(), 300*time.Millisecond)
+	defer cancel()
+	expect(t, only(t, containers(daemon.Docker)(ctx, m)), Note, "but does not tell what it can do within ", again)
 }

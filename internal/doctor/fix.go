@@ -6,6 +6,8 @@ import (
 	"strings"
 )
 
+const again = "hermes doctor # again, when the machine is less busy"
+
 // sudo comes before what only root may do.
 func (m *machine) sudo() string {
 	if m.uid == 0 {

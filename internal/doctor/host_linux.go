@@ -34,8 +34,6 @@ func checks(m *machine) []check {
 	}
 }
 
-const again = "hermes doctor # again, when the machine is less busy"
-
 // plain is an error in one line, without the advice to ask us.
 func plain(err error) string {
 	return strings.ReplaceAll(strings.ReplaceAll(err.Error(), native.AskDoctor, ""), "\n", "; ")
