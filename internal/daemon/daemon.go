@@ -122,21 +122,26 @@ func Find(ctx context.Context, o Options) (Endpoint, error) {
 	if s.Kind == "" {
 		s.Kind = s.override()
 	}
-	chosen, err := s.chosen()
-	if err != nil {
-		return Endpoint{}, err
+	found, err := s.find(ctx)
+	if err != nil && errors.Is(ctx.Err(), context.Canceled) {
+		return Endpoint{}, ctx.Err()
 	}
-	if chosen == nil {
+	return found, err
+}
+
+func (s *search) find(ctx context.Context) (Endpoint, error) {
+	chosen, err := s.chosen()
+	switch {
+	case err != nil:
+		return Endpoint{}, err
+	case chosen == nil:
 		return s.first(ctx, s.usual())
 	}
 	found, failed := s.ask(ctx, *chosen)
-	switch {
-	case failed == nil:
-		return found, nil
-	case errors.Is(ctx.Err(), context.Canceled):
-		return Endpoint{}, ctx.Err()
+	if failed != nil {
+		return Endpoint{}, failed
 	}
-	return Endpoint{}, failed
+	return found, nil
 }
 
 // first asks one place after the other.
@@ -147,9 +152,6 @@ func (s *search) first(ctx context.Context, places []place) (Endpoint, error) {
 		if failed == nil {
 			found.Passed = passed
 			return found, nil
-		}
-		if errors.Is(ctx.Err(), context.Canceled) {
-			return Endpoint{}, ctx.Err()
 		}
 		if failed.Reason != NotFound {
 			passed = append(passed, failed)

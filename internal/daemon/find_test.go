@@ -35,7 +35,7 @@ func TestDockerAtTheUsualPlace(t *testing.T) {
 }
 
 // The override chooses the kind; one that is no executable file and no name of ours is passed over.
-func TestTheOverrideChoosesTheKind(t *testing.T) {
+func TestD15TheOverrideChoosesTheKind(t *testing.T) {
 	root, bin := shortDir(t), t.TempDir()
 	linkDocker(t, root+"/var/run/docker.sock")
 	socket := podmanService(t, root+"/run/podman/podman.sock")
@@ -43,24 +43,26 @@ func TestTheOverrideChoosesTheKind(t *testing.T) {
 	executable := write(t, bin+"/podman", "", 0o755)
 	plain := write(t, bin+"/plain/podman", "", 0o644)
 	for _, c := range []struct {
-		value, host string
-		kind        Kind
-		warns       bool
+		name, value, host string
+		kind              Kind
+		warns             bool
 	}{
-		{"", docker, Docker, false},
-		{executable, podman, Podman, false},
-		{"podman", podman, Podman, false},
-		{"docker", docker, Docker, false},
-		{plain, docker, Docker, true},
-		{bin + "/absent/podman", docker, Docker, true},
-		{bin, docker, Docker, true},
-		{"nerdctl", docker, Docker, true},
+		{"none", "", docker, Docker, false},
+		{"an executable file", executable, podman, Podman, false},
+		{"a bare name", "podman", podman, Podman, false},
+		{"the other bare name", "docker", docker, Docker, false},
+		{"a file that is not executable", plain, docker, Docker, true},
+		{"no file", bin + "/absent/podman", docker, Docker, true},
+		{"a directory", bin, docker, Docker, true},
+		{"a strange name", "nerdctl", docker, Docker, true},
 	} {
-		var warned []string
-		find(t, Options{Root: root, Lookup: lookup("HERMES_DOCKER_BINARY=" + c.value), Warn: func(line string) { warned = append(warned, line) }}, c.kind, c.host)
-		if len(warned) > 1 || (len(warned) == 1) != c.warns || c.warns && !strings.Contains(warned[0], c.value+" is ignored") {
-			t.Errorf("%q: it said %q", c.value, warned)
-		}
+		t.Run(c.name, func(t *testing.T) {
+			var warned []string
+			find(t, Options{Root: root, Lookup: lookup("HERMES_DOCKER_BINARY=" + c.value), Warn: func(line string) { warned = append(warned, line) }}, c.kind, c.host)
+			if len(warned) > 1 || (len(warned) == 1) != c.warns || c.warns && !strings.Contains(warned[0], c.value+" is ignored") {
+				t.Errorf("it said %q", warned)
+			}
+		})
 	}
 }
 
@@ -135,7 +137,11 @@ func TestAnOutageIsAnErrorAndIsForgotten(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			fault.Store(&c.fault)
+			began := time.Now()
 			fails(t, o, c.reason, c.words...)
+			if took := time.Since(began); took > 20*time.Second {
+				t.Errorf("it took %v", took)
+			}
 			fault.Store(nil)
 			find(t, calm, Docker, "unix://"+socket)
 		})
@@ -199,7 +205,8 @@ func TestWhoGivesUpIsNotToldOfAnEngine(t *testing.T) {
 		<-r.Context().Done()
 	})
 	for _, o := range []Options{{Lookup: lookup("DOCKER_HOST=unix://" + socket)}, {Lookup: lookup(), Root: "/nowhere"}} {
-		if _, err := Find(ctx, o); !errors.Is(err, context.Canceled) {
+		var failed *Error
+		if _, err := Find(ctx, o); !errors.Is(err, context.Canceled) || errors.As(err, &failed) {
 			t.Errorf("got %v", err)
 		}
 	}
