@@ -44,5 +44,14 @@ func (e *Error) Error() string {
 
 func (e *Error) Unwrap() error { return e.err }
 
-// oneLine makes one line of what an engine or a library says.
-func oneLine(s string) string { return strings.Join(strings.Fields(s), " ") }
+// longest is how much is repeated of what others say: whatever listens there may answer with a web page.
+const longest = 300
+
+// oneLine makes one line, not too long, of what an engine or a library says.
+func oneLine(s string) string {
+	line := []rune(strings.Join(strings.Fields(s), " "))
+	if len(line) > longest {
+		return string(line[:longest]) + "…"
+	}
+	return string(line)
+}

@@ -90,6 +90,9 @@ func TestNothingFoundSaysWhereItLookedAndStartsNothing(t *testing.T) {
 	write(t, bin+"/dockerd", program, 0o755)
 	fails(t, o, NotFound, "systemctl start docker", "try again")
 	fails(t, Options{Root: root, Lookup: env, Kind: Podman}, NotFound, "cannot find Podman", "start podman.socket")
+	elsewhere := shortDir(t)
+	write(t, elsewhere+"/opt/homebrew/bin/podman", program, 0o755)
+	fails(t, Options{Root: elsewhere, Lookup: lookup()}, NotFound, "Podman is installed")
 	if said, err := os.ReadFile(ran); err == nil {
 		t.Errorf("it ran %s", said)
 	}
@@ -133,6 +136,7 @@ func TestAnOutageIsAnErrorAndIsForgotten(t *testing.T) {
 		{"forbidden", func(w http.ResponseWriter, _ *http.Request) { http.Error(w, "not you", 403) }, NotAllowed, []string{"not you"}},
 		{"another server", func(w http.ResponseWriter, _ *http.Request) { io.WriteString(w, "hello") }, Unusable, []string{"neither Docker nor Podman"}},
 		{"no page", http.NotFound, Unusable, []string{"404"}},
+		{"a long page", func(w http.ResponseWriter, _ *http.Request) { http.Error(w, strings.Repeat("long ", 10000), 404) }, Unusable, []string{"…; correct DOCKER_HOST"}},
 		{"old", func(w http.ResponseWriter, _ *http.Request) { w.Header().Set("Api-Version", "1.39") }, Unusable, []string{"1.39", "1.40"}},
 	} {
 		t.Run(c.name, func(t *testing.T) {

@@ -28,7 +28,7 @@ func checks(m *machine) []check {
 		{"memory", memory, Note, "free -m"},
 		{"clock", clock, Note, "date"},
 		{"docker", containers(daemon.Docker), Note, m.restart("docker")},
-		{"podman", containers(daemon.Podman), Note, m.restart("podman")},
+		{"podman", containers(daemon.Podman), Note, m.podmanService()},
 		{"python", interpreter("python", "python3"), Note, m.install("python3")},
 		{"node", interpreter("node", "node"), Note, m.install("node")},
 	}
