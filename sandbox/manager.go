@@ -80,8 +80,12 @@ func (m *Manager) Ensure(ctx context.Context, id Identity, spec Spec) (*Sandbox,
 	}
 	id = id.Normal()
 	// What an engine cannot leave out is its default.
-	if networks := m.engine.Capabilities().Networks; spec.Network == "" && len(networks) > 0 {
-		spec.Network = networks[0]
+	can := m.engine.Capabilities()
+	if spec.Network == "" && len(can.Networks) > 0 {
+		spec.Network = can.Networks[0]
+	}
+	if err := can.check(m.engine.Name(), spec); err != nil {
+		return nil, fmt.Errorf("cannot make a sandbox: %w", err)
 	}
 	conn, err := m.open(ctx, id, spec)
 	if err != nil {
