@@ -1,8 +1,10 @@
 package containerargs
 
 import (
+	"os"
 	"os/exec"
 	"regexp"
+	"slices"
 	"testing"
 )
 
@@ -41,5 +43,32 @@ func TestEveryFlagOfDockerRunIsKnown(t *testing.T) {
 		} else if f.short != o[1] || f.boolean != (o[3] == "") {
 			t.Errorf("--%s is %q with a value %v; docker says %q", o[2], f.short, !f.boolean, o[0])
 		}
+	}
+}
+
+// The page in docs has a place for every flag, and for none that does not exist.
+func TestThePageNamesEveryFlag(t *testing.T) {
+	page, err := os.ReadFile("../../docs/extra-arguments.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	named := make(map[string]bool)
+	for _, found := range regexp.MustCompile("(?m)`--([a-z0-9-]+)").FindAllStringSubmatch(string(page), -1) {
+		named[found[1]] = true
+	}
+	var p parser
+	for _, f := range slices.Concat(p.flags(), refusals(), p.effectless()) {
+		if !named[f.name] {
+			t.Errorf("--%s is not on the page", f.name)
+		}
+		delete(named, f.name)
+	}
+	for name := range renamed {
+		delete(named, name)
+	}
+	delete(named, "flag")    // the word
+	delete(named, "require") // hermes' own
+	for name := range named {
+		t.Errorf("the page has --%s, which is not known", name)
 	}
 }

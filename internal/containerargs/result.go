@@ -60,7 +60,7 @@ func replace[T comparable](old *T, said T) {
 // joined is what is said in over, and in under where over says nothing. It shares
 // nothing with either.
 func joined(under, over *sandbox.Container) *sandbox.Container {
-	all := new(sandbox.Container)
+	var all *sandbox.Container
 	for _, c := range []*sandbox.Container{under, over} {
 		// What is not said is not in the JSON form, and so leaves what is there.
 		data, err := json.Marshal(c)
@@ -69,9 +69,6 @@ func joined(under, over *sandbox.Container) *sandbox.Container {
 		}
 		if err != nil {
 			panic("containerargs: a container always has a JSON form: " + err.Error())
-		}
-		if all == nil {
-			all = new(sandbox.Container) // under may be nil
 		}
 	}
 	return all
