@@ -110,7 +110,11 @@ type Port struct {
 }
 
 func (p Port) String() string {
-	return fmt.Sprintf("%s %d/%s", cmp.Or(p.Address, "every address"), cmp.Or(p.Host, p.Port), p.Protocol)
+	host := "any port"
+	if p.Host != 0 {
+		host = fmt.Sprint(p.Host)
+	}
+	return fmt.Sprintf("%s %s → %d/%s", cmp.Or(p.Address, "every address"), host, p.Port, p.Protocol)
 }
 
 // Ulimit is a limit of each process; -1 means none.

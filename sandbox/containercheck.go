@@ -181,15 +181,16 @@ func (c *Container) checkNetwork(network Network) error {
 	case c.UTS == HostSpace && (c.Hostname != "" || c.Domainname != ""):
 		return fmt.Errorf("the host's own UTS namespace has the host's own name")
 	}
-	taken := make(map[string]bool)
+	taken := make(map[Port]bool) // of the host
 	for _, p := range c.Ports {
 		if p.Port == 0 || !slices.Contains([]string{"tcp", "udp", "sctp"}, p.Protocol) || p.Address != "" && !isAddress(p.Address) {
 			return fmt.Errorf("%v is not a port to publish", p)
 		}
-		if p.Host != 0 && taken[p.String()] {
-			return fmt.Errorf("%v is published twice", p)
+		host := Port{Address: p.Address, Host: p.Host, Protocol: p.Protocol}
+		if p.Host != 0 && taken[host] {
+			return fmt.Errorf("two ports are published as %d of the host", p.Host)
 		}
-		taken[p.String()] = true
+		taken[host] = true
 	}
 	return nil
 }

@@ -98,7 +98,7 @@ func TestD26AWeakenedFactIsNotEnforced(t *testing.T) {
 	posture.Weaken(spec.Deviations())
 	want := []sandbox.Fact{
 		{Name: sandbox.FactSeccomp, Value: "filter", Deviation: "unconfined: no system call is filtered"},
-		{Name: sandbox.FactNetwork, Value: "bridge", Enforced: true, Deviation: "it has one; port 127.0.0.1 8080/tcp: who reaches the host there reaches the sandbox"},
+		{Name: sandbox.FactNetwork, Value: "bridge", Enforced: true, Deviation: "it has one; port 127.0.0.1 8080 → 80/tcp: who reaches the host there reaches the sandbox"},
 		{Name: sandbox.FactPrivileges, Value: "yes", Enforced: true},
 		{Name: sandbox.FactHost, Value: "device /dev/fuse", Deviation: "commands use a device of the host"},
 	}
