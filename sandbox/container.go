@@ -72,10 +72,9 @@ type Container struct {
 	Tmpfs        []Tmpfs  `json:"tmpfs,omitempty"`
 	ReadOnlyRoot bool     `json:"read_only_root,omitempty"`
 
-	Sysctls       map[string]string `json:"sysctls,omitempty"`
-	Labels        map[string]string `json:"labels,omitempty"`
-	Annotations   map[string]string `json:"annotations,omitempty"`
-	NoHealthcheck bool              `json:"no_healthcheck,omitempty"`
+	Sysctls     map[string]string `json:"sysctls,omitempty"`
+	Labels      map[string]string `json:"labels,omitempty"`
+	Annotations map[string]string `json:"annotations,omitempty"`
 }
 
 // Words in the fields of a Container.

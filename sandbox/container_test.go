@@ -23,7 +23,7 @@ func full() sandbox.Container {
 		MemorySwap: -1, MemoryReservation: 1 << 20, CPUShares: 512, CPUSet: "0-1", MemorySet: "0", OOMScoreAdj: -1,
 		Ulimits: []sandbox.Ulimit{{Name: "rtprio", Soft: 1, Hard: 1}}, CgroupParent: "a/b",
 		Volumes: []sandbox.Volume{{Name: "data", Target: "/data"}}, Tmpfs: []sandbox.Tmpfs{{Target: "/scratch", Options: []string{"size=1g"}}}, ReadOnlyRoot: true,
-		Sysctls: map[string]string{"net.a": "1"}, Labels: map[string]string{"a": "b"}, Annotations: map[string]string{"a": "b"}, NoHealthcheck: true,
+		Sysctls: map[string]string{"net.a": "1"}, Labels: map[string]string{"a": "b"}, Annotations: map[string]string{"a": "b"},
 	}
 }
 

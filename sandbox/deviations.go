@@ -28,10 +28,10 @@ func (s Spec) Deviations() []Fact {
 	return w
 }
 
-// Weaken puts what a spec asks for into the posture that an engine has found: facts
+// weaken puts what a spec gives away into the posture that was found: facts
 // keep their values and say what was taken from them, so that a demand for one of
 // them is not met by what is left of it.
-func (p *Posture) Weaken(by []Fact) {
+func (p *Posture) weaken(by []Fact) {
 	for _, d := range by {
 		text := d.Value + ": " + d.Deviation
 		i := slices.IndexFunc(p.Facts, func(f Fact) bool { return f.Name == d.Name })

@@ -1,7 +1,6 @@
 package sandbox_test
 
 import (
-	"reflect"
 	"slices"
 	"strings"
 	"testing"
@@ -19,7 +18,7 @@ var weakens = map[string]string{
 	"Network": sandbox.FactNetwork, "NetworkAliases": "", "IP": "", "IP6": "", "MAC": "", "Ports": sandbox.FactNetwork, "Hosts": "", "DNS": "", "DNSSearch": "", "DNSOptions": "",
 	"Hostname": "", "Domainname": "",
 	"MemorySwap": sandbox.FactMemory, "MemoryReservation": "", "CPUShares": "", "CPUSet": "", "MemorySet": "", "OOMScoreAdj": sandbox.FactMemory, "Ulimits": sandbox.FactCPUs, "CgroupParent": "",
-	"Volumes": "", "Tmpfs": "", "ReadOnlyRoot": "", "Sysctls": "", "Labels": "", "Annotations": sandbox.FactIsolation, "NoHealthcheck": "",
+	"Volumes": "", "Tmpfs": "", "ReadOnlyRoot": "", "Sysctls": "", "Labels": "", "Annotations": sandbox.FactIsolation,
 }
 
 func TestD26EveryWeakeningOverrideIsADeviation(t *testing.T) {
@@ -86,34 +85,43 @@ func TestTheWayToTheHostIsNamed(t *testing.T) {
 	}
 }
 
-// A demand is not met by what an override has left of it.
+// A demand is not met by what an override has left of it, and whoever inspects sees why.
 func TestD26AWeakenedFactIsNotEnforced(t *testing.T) {
-	posture := sandbox.Posture{Facts: []sandbox.Fact{
-		{Name: sandbox.FactSeccomp, Value: "filter", Enforced: true},
-		{Name: sandbox.FactNetwork, Value: "bridge", Enforced: true, Deviation: "it has one"},
-		{Name: sandbox.FactPrivileges, Value: "yes", Enforced: true},
-	}}
-	spec := sandbox.Spec{Network: sandbox.NetworkBridge, Container: &sandbox.Container{Seccomp: sandbox.Unconfined, Devices: []sandbox.Device{{Source: "/dev/fuse", Target: "/dev/fuse", Access: "rwm"}},
+	e := newFake()
+	e.containers = true
+	m := manage(t, e, sandbox.Options{})
+	id := sandbox.Identity{Home: t.TempDir(), Task: "t"}
+	spec := sandbox.Spec{Network: sandbox.NetworkBridge, Container: &sandbox.Container{Seccomp: sandbox.Unconfined, MemorySwap: -1,
 		Ports: []sandbox.Port{{Address: "127.0.0.1", Host: 8080, Port: 80, Protocol: "tcp"}}}}
-	posture.Weaken(spec.Deviations())
-	want := []sandbox.Fact{
-		{Name: sandbox.FactSeccomp, Value: "filter", Deviation: "unconfined: no system call is filtered"},
-		{Name: sandbox.FactNetwork, Value: "bridge", Enforced: true, Deviation: "it has one; port 127.0.0.1 8080 → 80/tcp: who reaches the host there reaches the sandbox"},
-		{Name: sandbox.FactPrivileges, Value: "yes", Enforced: true},
-		{Name: sandbox.FactHost, Value: "device /dev/fuse", Deviation: "commands use a device of the host"},
+	box, err := m.Ensure(t.Context(), id, spec)
+	if err != nil {
+		t.Fatal(err)
 	}
-	if !reflect.DeepEqual(posture.Facts, want) {
-		t.Errorf("the facts are %+v", posture.Facts)
+	_, inspected, err := m.Inspect(t.Context(), id)
+	if err != nil {
+		t.Fatal(err)
 	}
-	if err := posture.Check([]string{sandbox.FactPrivileges, sandbox.FactNetwork}); err != nil {
-		t.Error(err)
+	held, err := box.Posture(t.Context())
+	if err != nil {
+		t.Fatal(err)
 	}
-	for _, name := range []string{sandbox.FactSeccomp, sandbox.FactHost} {
-		if err := posture.Check([]string{name}); err == nil {
-			t.Errorf("%s counts as enforced", name)
+	for _, posture := range []sandbox.Posture{inspected, held} {
+		for _, want := range []sandbox.Fact{
+			{Name: sandbox.FactSeccomp, Deviation: "unconfined: no system call is filtered"},
+			{Name: sandbox.FactMemory, Value: "none", Deviation: "swap without a limit: commands can fill the host's swap"},
+			{Name: sandbox.FactNetwork, Value: "port 127.0.0.1 8080 → 80/tcp", Deviation: "who reaches the host there reaches the sandbox", Enforced: true},
+		} {
+			if !slices.Contains(posture.Facts, want) {
+				t.Errorf("%+v is not among %+v", want, posture.Facts)
+			}
 		}
 	}
-	if !slices.ContainsFunc(posture.Deviations(), func(f sandbox.Fact) bool { return f.Name == sandbox.FactHost }) {
-		t.Error("the device is not among the deviations")
+	spec.Require = []string{sandbox.FactSeccomp}
+	if _, err := m.Ensure(t.Context(), id, spec); err == nil || !strings.Contains(err.Error(), "no system call is filtered") {
+		t.Errorf("the demand was answered with %v", err)
+	}
+	spec.Container.Seccomp = ""
+	if _, err := m.Ensure(t.Context(), sandbox.Identity{Home: id.Home, Task: "other"}, spec); err != nil {
+		t.Errorf("a demand that nothing stands against was answered with %v", err)
 	}
 }

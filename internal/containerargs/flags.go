@@ -82,7 +82,6 @@ func (p *parser) flags() []flag {
 		{name: "sysctl", set: pair(&c.Sysctls)},
 		{name: "label", short: "l", set: pair(&c.Labels)},
 		{name: "annotation", set: pair(&c.Annotations)},
-		{name: "no-healthcheck", boolean: true, set: toggle(&c.NoHealthcheck)},
 	}
 }
 

@@ -94,7 +94,6 @@ func TestEveryFlagMeansAPartOfTheSpec(t *testing.T) {
 		"--hostname box":         container(sandbox.Container{Hostname: "box"}),
 		"-h box --domainname x":  container(sandbox.Container{Hostname: "box", Domainname: "x"}),
 		"-hbox":                  container(sandbox.Container{Hostname: "box"}),
-		"--no-healthcheck":       container(sandbox.Container{NoHealthcheck: true}),
 		"--read-only":            container(sandbox.Container{ReadOnlyRoot: true}),
 		"--sysctl net.a=1":       container(sandbox.Container{Sysctls: map[string]string{"net.a": "1"}}),
 		"-l a=b=c --label empty": container(sandbox.Container{Labels: map[string]string{"a": "b=c", "empty": ""}}),
@@ -222,11 +221,11 @@ func TestWhatIsNotTextIsLeftOutWithAWarning(t *testing.T) {
 }
 
 func TestWhatHasNoEffectIsSaid(t *testing.T) {
-	got, warnings, err := Parse(entries("--init", "--log-driver", "none", "--log-opt=max-size=1m", "--expose", "80", "--cap-drop=ALL", "--cap-drop", "all"), lookup)
-	if err != nil || !reflect.DeepEqual(got, Result{}) || len(warnings) != 6 {
+	got, warnings, err := Parse(entries("--init", "--no-healthcheck", "--log-driver", "none", "--log-opt=max-size=1m", "--expose", "80", "--cap-drop=ALL", "--cap-drop", "all"), lookup)
+	if err != nil || !reflect.DeepEqual(got, Result{}) || len(warnings) != 7 {
 		t.Errorf("got %s, %q, %v", show(got), warnings, err)
 	}
-	for i, name := range []string{"--init", "--log-driver", "--log-opt", "--expose", "--cap-drop ALL", "--cap-drop ALL"} {
+	for i, name := range []string{"--init", "--no-healthcheck", "--log-driver", "--log-opt", "--expose", "--cap-drop ALL", "--cap-drop ALL"} {
 		if !strings.HasPrefix(warnings[i], "docker_extra_args: "+name+" has no effect: ") {
 			t.Errorf("warning %q", warnings[i])
 		}

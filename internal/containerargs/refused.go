@@ -99,6 +99,7 @@ func (p *parser) effectless() []flag {
 	}
 	return []flag{
 		{name: "init", boolean: true, set: whenOn(tell("init", "the first process of every sandbox is Hermes' own, which does an init's work"))},
+		{name: "no-healthcheck", boolean: true, set: whenOn(tell("no-healthcheck", "no sandbox has the health check of its image"))},
 		{name: "log-driver", set: tell("log-driver", "what commands print does not go through the engine's log")},
 		{name: "log-opt", set: tell("log-opt", "what commands print does not go through the engine's log")},
 		{name: "expose", set: tell("expose", "only --publish opens a port")},
