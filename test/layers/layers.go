@@ -44,6 +44,7 @@ var heights = map[string]int{
 	"sandbox/enginetest":      engine,
 	"internal/boot":           engine,
 	"internal/mounts":         engine, // beside the engines, which do not know it
+	"internal/containerargs":  engine, // the same
 	"internal/bench":          door,
 	"internal/doctor":         door,
 	"internal/gateway":        door,
@@ -74,6 +75,8 @@ var homes = map[string][]string{
 	"github.com/google/go-containerregistry": {"internal/image"},
 	"github.com/klauspost/compress":          {"internal/image/packed"},
 	"github.com/goccy/go-yaml":               {"internal/config"},
+	"github.com/spf13/pflag":                 {"internal/cli", "internal/containerargs"},
+	"github.com/docker/go-units":             {"internal/containerargs"},
 	"github.com/moby/moby":                   {"internal/daemon", "sandbox/engine/docker"},
 }
 
