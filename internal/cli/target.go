@@ -59,6 +59,12 @@ func (t *target) identity(c config.Config) sandbox.Identity {
 	return sandbox.Identity{Home: c.Home, Profile: t.profile, Task: t.task}
 }
 
+// of is the same target with another task.
+func (t target) of(task string) *target {
+	t.task = task
+	return &t
+}
+
 // open loads the configuration and returns a manager of the target's engine.
 func (t *target) open(a *app) (*sandbox.Manager, config.Config, error) {
 	c, err := config.Load(a.lookup)
