@@ -2,19 +2,14 @@ package cli
 
 import (
 	"context"
-	"errors"
-	"fmt"
 
 	"github.com/spf13/cobra"
+
+	"hermes.example/hermes/sandbox"
 )
 
-type discardOptions struct {
-	target
-	json bool
-}
-
 func newDiscard(a *app) *cobra.Command {
-	var o discardOptions
+	o := removeOptions{files: true}
 	cmd := &cobra.Command{
 		Use:                   "discard [FLAG…] TASK…",
 		DisableFlagsInUseLine: true,
@@ -30,34 +25,15 @@ func newDiscard(a *app) *cobra.Command {
 	return cmd
 }
 
-func runDiscard(ctx context.Context, a *app, o *discardOptions, tasks []string) error {
+func runDiscard(ctx context.Context, a *app, o *removeOptions, tasks []string) error {
 	if len(tasks) == 0 {
 		return usagef("cannot discard nothing: name the fork; %q lists them", "hermes sandbox ls")
 	}
-	m, c, err := o.open(a)
-	if err != nil {
-		return err
-	}
-	defer a.close(m)
-	report := removal{Removed: []string{}, Files: true}
-	var failures []error
-	for _, task := range tasks {
-		id := o.of(task).identity(c)
+	return o.each(ctx, a, tasks, func(m *sandbox.Manager, id sandbox.Identity) error {
 		_, err := m.Original(ctx, id)
 		if err == nil {
-			err = m.Remove(ctx, id, true)
+			err = m.Remove(ctx, id, o.files)
 		}
-		if err != nil {
-			failures = append(failures, cannot("discard", err))
-			continue
-		}
-		report.Removed = append(report.Removed, task)
-		if !o.json {
-			fmt.Fprintln(a.stdout, "removed", printable(task))
-		}
-	}
-	if o.json {
-		failures = append(failures, writeJSON(a.stdout, report))
-	}
-	return errors.Join(failures...)
+		return cannot("discard", err)
+	})
 }
