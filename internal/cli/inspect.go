@@ -41,9 +41,7 @@ func newInspect(a *app) *cobra.Command {
 			return runInspect(cmd.Context(), a, &o)
 		},
 	}
-	o.addTask(a, cmd)
-	o.addProfile(cmd)
-	o.addEngine(cmd)
+	o.addTarget(a, cmd)
 	cmd.Flags().BoolVar(&o.json, "json", false, "print one JSON object")
 	return cmd
 }

@@ -28,10 +28,8 @@ func newRm(a *app) *cobra.Command {
 			return runRm(cmd.Context(), a, &o, args)
 		},
 	}
-	o.addTask(a, cmd)
+	o.addTarget(a, cmd)
 	cmd.Flag("task").DefValue = "" // nothing is removed that was not named
-	o.addProfile(cmd)
-	o.addEngine(cmd)
 	cmd.Flags().BoolVar(&o.files, "files", false, "remove what they kept, too")
 	cmd.Flags().BoolVar(&o.json, "json", false, "print one JSON object")
 	return cmd

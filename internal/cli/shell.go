@@ -24,9 +24,7 @@ func newShell(a *app) *cobra.Command {
 		Args:        noArguments,
 		RunE:        func(cmd *cobra.Command, _ []string) error { return runShell(cmd.Context(), a, &o) },
 	}
-	o.addTask(a, cmd)
-	o.addProfile(cmd)
-	o.addEngine(cmd)
+	o.addTarget(a, cmd)
 	o.addFlags(cmd)
 	o.spec.addFlags(cmd)
 	o.spec.addEphemeral(cmd)

@@ -3,7 +3,6 @@ package cli
 import (
 	"crypto/rand"
 	"encoding/hex"
-	"slices"
 	"strings"
 	"time"
 
@@ -25,19 +24,19 @@ var engines = map[string]func(*app, config.Config) (sandbox.Engine, error){
 	},
 }
 
-func engineNames() []string {
-	names := make([]string, 0, len(engines))
-	for name := range engines {
-		names = append(names, name)
-	}
-	slices.Sort(names)
-	return names
-}
+func engineNames() []string { return sortedNames(engines) }
 
 // target says which sandbox is meant.
 type target struct {
 	task, profile, engine string
 	engineGiven           func() bool // nil for commands without the flag
+}
+
+// addTarget adds all that says which sandbox is meant.
+func (t *target) addTarget(a *app, cmd *cobra.Command) {
+	t.addTask(a, cmd)
+	t.addProfile(cmd)
+	t.addEngine(cmd)
 }
 
 func (t *target) addTask(a *app, cmd *cobra.Command) {
