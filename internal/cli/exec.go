@@ -81,11 +81,3 @@ func (o *execOptions) inside(ctx context.Context, a *app, c config.Config, what 
 	}
 	return f(box)
 }
-
-// close gives up what a manager holds. What fails here cannot change how the
-// command ended.
-func (a *app) close(m *sandbox.Manager) {
-	if err := m.Close(); err != nil {
-		a.say("%s", cannot("clean up", err))
-	}
-}

@@ -55,9 +55,3 @@ func (a *app) completeImages(*cobra.Command, []string, string) ([]cobra.Completi
 	}
 	return names, cobra.ShellCompDirectiveNoFileComp
 }
-
-type imageOptions struct{ json bool }
-
-func (o *imageOptions) addJSON(cmd *cobra.Command, what string) {
-	cmd.Flags().BoolVar(&o.json, "json", false, "print "+what)
-}

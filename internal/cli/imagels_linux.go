@@ -9,20 +9,20 @@ import (
 )
 
 func newImageLs(a *app) *cobra.Command {
-	var o imageOptions
+	var asJSON bool
 	cmd := &cobra.Command{
 		Use:                   "ls [FLAG…]",
 		DisableFlagsInUseLine: true,
 		Short:                 "List the images of this home",
 		Example:               "hermes image ls\nhermes image ls --json   # with environment, user, directory and entrypoint",
 		Args:                  noArguments,
-		RunE:                  func(*cobra.Command, []string) error { return runImageLs(a, &o) },
+		RunE:                  func(*cobra.Command, []string) error { return runImageLs(a, asJSON) },
 	}
-	o.addJSON(cmd, "a JSON array")
+	cmd.Flags().BoolVar(&asJSON, "json", false, "print a JSON array")
 	return cmd
 }
 
-func runImageLs(a *app, o *imageOptions) error {
+func runImageLs(a *app, asJSON bool) error {
 	store, _, err := a.images()
 	if err != nil {
 		return err
@@ -31,7 +31,7 @@ func runImageLs(a *app, o *imageOptions) error {
 	if err != nil {
 		return cannot("list images", err)
 	}
-	if o.json {
+	if asJSON {
 		return cannot("write the list", writeJSON(a.stdout, append([]image.Image{}, list...)))
 	}
 	table := [][]cell{{{"NAME", bold}, {"DIGEST", bold}, {"LAYERS", bold}, {"SIZE", bold}, {"FETCHED", bold}}}

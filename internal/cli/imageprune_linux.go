@@ -10,20 +10,20 @@ import (
 )
 
 func newImagePrune(a *app) *cobra.Command {
-	var o imageOptions
+	var asJSON bool
 	cmd := &cobra.Command{
 		Use:                   "prune [FLAG…]",
 		DisableFlagsInUseLine: true,
 		Short:                 "Remove layers that no image and no sandbox needs",
 		Example:               "hermes image prune\nhermes image prune --json",
 		Args:                  noArguments,
-		RunE:                  func(cmd *cobra.Command, _ []string) error { return runImagePrune(cmd.Context(), a, &o) },
+		RunE:                  func(cmd *cobra.Command, _ []string) error { return runImagePrune(cmd.Context(), a, asJSON) },
 	}
-	o.addJSON(cmd, "one JSON object")
+	cmd.Flags().BoolVar(&asJSON, "json", false, "print one JSON object")
 	return cmd
 }
 
-func runImagePrune(ctx context.Context, a *app, o *imageOptions) error {
+func runImagePrune(ctx context.Context, a *app, asJSON bool) error {
 	_, home, err := a.images()
 	if err != nil {
 		return err
@@ -32,7 +32,7 @@ func runImagePrune(ctx context.Context, a *app, o *imageOptions) error {
 	switch {
 	case err != nil:
 		return cannot("prune images", err)
-	case o.json:
+	case asJSON:
 		return writeJSON(a.stdout, map[string]int{"layers": layers})
 	}
 	_, err = fmt.Fprintln(a.stdout, "removed", plural(layers, "layer", "layers"))

@@ -10,7 +10,7 @@ import (
 )
 
 func newImagePull(a *app) *cobra.Command {
-	var o imageOptions
+	var asJSON bool
 	cmd := &cobra.Command{
 		Use:                   "pull [FLAG…] NAME",
 		DisableFlagsInUseLine: true,
@@ -20,13 +20,13 @@ func newImagePull(a *app) *cobra.Command {
 			"Sandboxes that exist keep the image that they were made of.",
 		Example: "hermes image pull docker.io/library/debian:12\n" +
 			"hermes image pull archive:./debian.tar",
-		RunE: func(cmd *cobra.Command, args []string) error { return runImagePull(cmd.Context(), a, &o, args) },
+		RunE: func(cmd *cobra.Command, args []string) error { return runImagePull(cmd.Context(), a, asJSON, args) },
 	}
-	o.addJSON(cmd, "one JSON object")
+	cmd.Flags().BoolVar(&asJSON, "json", false, "print one JSON object")
 	return cmd
 }
 
-func runImagePull(ctx context.Context, a *app, o *imageOptions, args []string) error {
+func runImagePull(ctx context.Context, a *app, asJSON bool, args []string) error {
 	if len(args) != 1 {
 		return usagef("cannot fetch %d images: name one", len(args))
 	}
@@ -44,7 +44,7 @@ func runImagePull(ctx context.Context, a *app, o *imageOptions, args []string) e
 	switch {
 	case err != nil:
 		return err
-	case o.json:
+	case asJSON:
 		return writeJSON(a.stdout, img)
 	}
 	_, err = fmt.Fprintf(a.stdout, "%s %s\n", printable(img.Name), img.Digest)

@@ -71,10 +71,3 @@ func runTime(p sandbox.ProcessInfo) time.Duration {
 	}
 	return max(0, p.Ended.Sub(p.Started))
 }
-
-func orDash(s string) string {
-	if s == "" {
-		return "-"
-	}
-	return printable(s)
-}

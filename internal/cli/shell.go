@@ -53,10 +53,3 @@ func runShell(ctx context.Context, a *app, o *execOptions) error {
 		return end(result)
 	})
 }
-
-func noArguments(cmd *cobra.Command, args []string) error {
-	if len(args) > 0 {
-		return usagef("cannot use %q: %s takes no arguments", args[0], cmd.CommandPath())
-	}
-	return nil
-}

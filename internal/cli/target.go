@@ -1,8 +1,8 @@
 package cli
 
 import (
-	"crypto/rand"
-	"encoding/hex"
+	"errors"
+	"fmt"
 	"strings"
 	"time"
 
@@ -95,10 +95,20 @@ func managerOf(a *app, c config.Config, name string) (*sandbox.Manager, error) {
 	return sandbox.NewManager(e, sandbox.Options{Lifetime: max(c.Lifetime, time.Second), NoSweep: !c.OrphanReaper}), nil
 }
 
-func randomTask() string {
-	var b [6]byte
-	rand.Read(b[:])
-	return "run-" + hex.EncodeToString(b[:])
+// close gives up what a manager holds. What fails here cannot change how the
+// command ended.
+func (a *app) close(m *sandbox.Manager) {
+	if err := m.Close(); err != nil {
+		a.say("%s", cannot("clean up", err))
+	}
+}
+
+// noSandbox says that a sandbox is not there, and where to look for those that are.
+func noSandbox(what string, id sandbox.Identity, err error) error {
+	if errors.Is(err, sandbox.ErrNotFound) {
+		err = fmt.Errorf("%w; %q lists those that there are", err, "hermes sandbox ls")
+	}
+	return cannot(fmt.Sprintf("%s the sandbox %q", what, id.Task), err)
 }
 
 // completeTasks offers the tasks that have a sandbox.
