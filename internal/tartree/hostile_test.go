@@ -194,16 +194,3 @@ func TestAStreamThatGoesOnAfterItsEnd(t *testing.T) {
 type endless struct{}
 
 func (endless) Read(p []byte) (int, error) { return len(p), nil }
-
-// Whatever the bytes are, nothing outside changes and nothing crashes.
-func FuzzTree(f *testing.F) {
-	f.Add(archive(f, item{Name: "d/"}, file("d/f"), hard("d/h", "d/f")), "")
-	f.Add(archive(f, link("o", "../outside"), file("o/secret")), "o")
-	f.Add(archive(f, item{Name: "p", Typeflag: tar.TypeFifo}, file("/abs"), item{Name: "a/../../x"}), "")
-	f.Add(archive(f, item{Name: "d/", Mode: 0o100}, file("d/f"), item{Name: "d/e/", Mode: 1}), "d")
-	f.Fuzz(func(t *testing.T, b []byte, top string) {
-		base, dir := treetest.Place(t)
-		Unpack(openPath(t, dir), bytes.NewReader(b), Options{Top: top, Limits: Limits{Bytes: 1 << 20, Entries: 100}})
-		treetest.CheckOutside(t, base)
-	})
-}

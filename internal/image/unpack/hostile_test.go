@@ -6,13 +6,11 @@ import (
 	"archive/tar"
 	"bytes"
 	"fmt"
-	"io"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
 
-	"hermes.example/hermes/internal/image/packed"
 	"hermes.example/hermes/internal/image/unpack"
 	"hermes.example/hermes/internal/treetest"
 )
@@ -190,23 +188,4 @@ func TestDamagedStreams(t *testing.T) {
 			t.Errorf("%s: no error", name)
 		}
 	}
-}
-
-// Whatever the bytes are, nothing outside changes and nothing crashes.
-func FuzzUnpack(f *testing.F) {
-	f.Add(archive(f, item{Name: "d/"}, item{Name: "d/f", Content: "x"}, item{Name: "d/h", Typeflag: tar.TypeLink, Link: "d/f"}))
-	f.Add(archive(f, item{Name: "o", Typeflag: tar.TypeSymlink, Link: "../outside"}, item{Name: "o/secret", Content: "x"}))
-	f.Add(archive(f, item{Name: ".wh.a"}, item{Name: "a/.wh..wh..opq"}, item{Name: "a/", PAX: map[string]string{paxXattr + "user.x": "y"}}))
-	f.Add(gzipped(f, archive(f, item{Name: "p", Typeflag: tar.TypeFifo}, item{Name: "/abs", Content: "x"})))
-	f.Add(zstded(f, archive(f, item{Name: "a/../../x"})))
-	f.Add(sparseBomb())
-	f.Fuzz(func(t *testing.T, b []byte) {
-		base, dir := treetest.Place(t)
-		o := unpack.Options{HashBlob: true, Owner: &unpack.Owner{os.Getuid(), os.Getgid()}, Limits: unpack.Limits{Bytes: 1 << 20, Entries: 100, Depth: 10}}
-		res, err := packed.Unpack(t.Context(), dir, io.NopCloser(bytes.NewReader(b)), o)
-		treetest.CheckOutside(t, base)
-		if err == nil && res.Blob != sum(b) {
-			t.Errorf("digest %s", res.Blob)
-		}
-	})
 }
