@@ -116,8 +116,8 @@ func direct(from, path string) string {
 		return ""
 	}
 	switch {
-	case within(to, "sandbox/enginetest"):
-		return "the conformance suite is for tests"
+	case within(to, "sandbox/enginetest"), within(to, "internal/treetest"):
+		return "it is for tests"
 	case within(to, "cmd"), within(to, "test") && !within(from, "test"):
 		return "nothing imports programs and tests"
 	case height(from) == foundation && height(to) == foundation:

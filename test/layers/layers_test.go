@@ -51,6 +51,7 @@ func TestRules(t *testing.T) {
 		{"sandbox", "sandbox/engine/internal/host", false},
 		{"sandbox/engine/native", "sandbox/enginetest", false},
 		{"sandbox/enginetest", "sandbox", true},
+		{"internal/tartree", "internal/treetest", false},
 		{"internal/guest", "internal/wire", true},
 		{"internal/guest/spawn", "internal/guest", true},
 		{"internal/guest", "sandbox", false},
