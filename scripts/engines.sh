@@ -20,6 +20,13 @@ forget() { # forget PIDFILE NAME
 	[ -e "$1" ] && [ "$(cat "/proc/$(cat "$1")/comm" 2>/dev/null)" != "$2" ] && rm -f "$1"
 }
 
+may_start() { # may_start SOCKET
+	[ "$(id -u)" = 0 ] && return 0
+	why="only root can start it"
+	[ ! -e "$1" ] || [ -w "$1" ] || why="this user may not use $1"
+	return 1
+}
+
 start() { # start NAME SOCKET COMMAND…: true once it answers
 	socket=$2 log=$logs/$1.log
 	shift 2
@@ -38,8 +45,7 @@ start() { # start NAME SOCKET COMMAND…: true once it answers
 docker_engine() {
 	answers "${docker_host#unix://}" && return 0
 	command -v dockerd >/dev/null || return 0 # test-deps.sh has said so
-	why="only root can start it"
-	[ "$(id -u)" = 0 ] || return 1
+	may_start "${docker_host#unix://}" || return 1
 	forget /var/run/docker.pid dockerd
 	forget /var/run/docker/containerd/containerd.pid containerd
 	start dockerd "${docker_host#unix://}" dockerd --host "$docker_host" && echo "started Docker Engine"
@@ -48,8 +54,7 @@ docker_engine() {
 podman_service() {
 	answers "${podman_host#unix://}" && return 0
 	command -v podman >/dev/null || return 0
-	why="only root can start it"
-	[ "$(id -u)" = 0 ] || return 1
+	may_start "${podman_host#unix://}" || return 1
 	# Copied, because containers outlive this checkout.
 	mkdir -p $podman_home && cp scripts/podman/* $podman_home/ && chmod 0755 $podman_home/runc
 	start podman "${podman_host#unix://}" env CONTAINERS_CONF=$podman_home/containers.conf \

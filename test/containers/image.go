@@ -100,7 +100,7 @@ func load(ctx context.Context, c *client.Client, ref, digest string, about []byt
 	}
 	defer content.Close()
 	r, w := io.Pipe()
-	defer r.Close() // ends the writer when the daemon does not read on
+	defer func() { _ = r.Close() }() // ends the writer when the daemon does not read on
 	go func() {
 		out := tar.NewWriter(w)
 		put := func(name string, size int64, content io.Reader) error {

@@ -4,13 +4,13 @@ package containers
 
 import "slices"
 
-const path = "PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
+const searchPath = "PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
 
 // Debian is what most people use: bash, apt, libraries. Making it takes half a minute and the network, once.
-var Debian = Image{name: "debian", layer: debian, config: config{Env: []string{path}, Cmd: []string{"bash"}}}
+var Debian = Image{name: "debian", layer: debian, config: config{Env: []string{searchPath}, Cmd: []string{"bash"}}}
 
 // Busybox is small and has no bash.
-var Busybox = Image{name: "busybox", layer: withShell(home()...), config: config{Env: []string{path}, Cmd: []string{"sh"}}}
+var Busybox = Image{name: "busybox", layer: withShell(home()...), config: config{Env: []string{searchPath}, Cmd: []string{"sh"}}}
 
 // Scratch holds one file of text: nothing in it can be run.
 var Scratch = Image{name: "scratch", layer: only(file{name: "README", content: "Nothing here can be run.\n", mode: 0o644})}
@@ -22,15 +22,15 @@ var Init = Image{name: "init", layer: withShell(slices.Concat(home(), []file{
 	{name: "init", content: "#!/bin/sh\n" +
 		"[ $$ = 1 ] || { echo 'init: fatal: can only run as pid 1' >&2; exit 100; }\n" +
 		"echo yes >/run/init-was-run\nexec \"$@\"\n"},
-})...), config: config{Env: []string{path}, Entrypoint: []string{"/init"}, Cmd: []string{"sh"}}}
+})...), config: config{Env: []string{searchPath}, Entrypoint: []string{"/init"}, Cmd: []string{"sh"}}}
 
 // User is run as agent (1234), whom its passwd knows, in that user's home.
 var User = Image{name: "user", layer: withShell(home()...), config: config{
-	User: "agent", Env: []string{path}, WorkingDir: "/home/agent", Cmd: []string{"sh"},
+	User: "agent", Env: []string{searchPath}, WorkingDir: "/home/agent", Cmd: []string{"sh"},
 }}
 
 // Bare has a shell and no directory that a sandbox counts on: no /tmp, /root, /etc, /var, /run, /workspace.
-var Bare = Image{name: "bare", layer: withShell(), config: config{Env: []string{path}, Cmd: []string{"sh"}}}
+var Bare = Image{name: "bare", layer: withShell(), config: config{Env: []string{searchPath}, Cmd: []string{"sh"}}}
 
 // Linked has links where a sandbox mounts: /workspace and /tmp lead elsewhere in the image, /root to
 // nowhere; /var/tmp is a file. What is there cannot be written, even by its owner without rights of root.
@@ -43,7 +43,7 @@ var Linked = Image{name: "linked", layer: withShell(
 	file{name: "var/", mode: 0o555}, file{name: "var/tmp", content: "a file\n", mode: 0o444},
 	file{name: "etc/", mode: 0o555},
 	file{name: "etc/passwd", content: "root:x:0:0:root:/root:/bin/sh\n", mode: 0o444},
-), config: config{Env: []string{path}, Cmd: []string{"sh"}}}
+), config: config{Env: []string{searchPath}, Cmd: []string{"sh"}}}
 
 // Configured says everything that an image can say about how to run it.
 var Configured = Image{name: "configured", layer: withShell(slices.Concat(home(), []file{

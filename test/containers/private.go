@@ -136,7 +136,7 @@ func (p *Private) end(s syscall.Signal) {
 	if err := p.run.Process.Signal(s); err != nil {
 		p.t.Fatal(err)
 	}
-	p.run.Wait()
+	_ = p.run.Wait()
 	p.run = nil
 }
 
@@ -147,7 +147,7 @@ func (p *Private) empty() {
 		p.Start()
 	}
 	if gone(p.run.Process.Pid) {
-		p.run.Wait()
+		_ = p.run.Wait()
 		return
 	}
 	ctx := context.Background()
@@ -169,10 +169,10 @@ func (p *Private) sweep() {
 	if p.leave != nil {
 		for pid, name := range p.inside() {
 			p.t.Errorf("the private Docker Engine left %s (%d) behind", name, pid)
-			syscall.Kill(pid, syscall.SIGKILL)
+			_ = syscall.Kill(pid, syscall.SIGKILL)
 		}
 		p.leave.Close()
-		p.place.Wait()
+		_ = p.place.Wait()
 	}
 	if err := os.RemoveAll(p.dir); err != nil {
 		p.t.Error(err)
@@ -214,7 +214,7 @@ func about(pid int) (name, state string, parent int) {
 	stat, _ := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
 	before, after, _ := strings.Cut(string(stat), ") ")
 	_, name, _ = strings.Cut(before, "(")
-	fmt.Sscan(after, &state, &parent)
+	_, _ = fmt.Sscan(after, &state, &parent)
 	return name, state, parent
 }
 

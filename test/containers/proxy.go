@@ -37,6 +37,8 @@ type Proxy struct {
 	serving   sync.WaitGroup
 }
 
+const anyPort = "tcp://127.0.0.1:0"
+
 // NewProxy puts a proxy in front of the daemon that c speaks to.
 func NewProxy(t testing.TB, c *client.Client) *Proxy {
 	t.Helper()
@@ -45,7 +47,7 @@ func NewProxy(t testing.TB, c *client.Client) *Proxy {
 		t.Fatal(err)
 	}
 	p := &Proxy{
-		Host: "unix://" + filepath.Join(dir, "s"), TCPHost: "tcp://127.0.0.1:0",
+		Host: "unix://" + filepath.Join(dir, "s"), TCPHost: anyPort,
 		t: t, dial: c.Dialer(), open: make(map[net.Conn]context.CancelFunc), healed: make(chan struct{}),
 	}
 	p.Up()
@@ -74,7 +76,7 @@ func (p *Proxy) Requests() []string {
 func (p *Proxy) Down() {
 	p.mu.Lock()
 	for _, l := range p.listeners {
-		l.Close()
+		_ = l.Close()
 	}
 	p.listeners = nil
 	p.mu.Unlock()
@@ -93,10 +95,12 @@ func (p *Proxy) Up() {
 	unix.(*net.UnixListener).SetUnlinkOnClose(false) // the killed leave theirs, and who calls is refused
 	tcp, err := net.Listen("tcp", p.TCPHost[len("tcp://"):])
 	if err != nil {
-		unix.Close()
+		_ = unix.Close()
 		p.t.Fatal(err)
 	}
-	p.TCPHost = "tcp://" + tcp.Addr().String()
+	if p.TCPHost == anyPort {
+		p.TCPHost = "tcp://" + tcp.Addr().String()
+	}
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.listeners = []net.Listener{unix, tcp}

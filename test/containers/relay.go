@@ -32,7 +32,7 @@ func (p *Proxy) serve(ctx context.Context, cancel context.CancelFunc, l net.List
 		}
 		if fault.Status != 0 {
 			fault.answer(front)
-			io.Copy(io.Discard, fromCaller) // who closes with something unread takes the answer back
+			_, _ = io.Copy(io.Discard, fromCaller) // who closes with something unread takes the answer back
 			return
 		}
 	}
@@ -53,7 +53,7 @@ func (p *Proxy) serve(ctx context.Context, cancel context.CancelFunc, l net.List
 			back.Close()
 			return
 		}
-		io.Copy(back, fromCaller)
+		_, _ = io.Copy(back, fromCaller)
 	})
 	if answer(ctx, front, bufio.NewReader(back), fault) {
 		closeWrite(front)
@@ -115,6 +115,6 @@ func readHead(r *bufio.Reader) ([]byte, error) {
 
 func closeWrite(conn net.Conn) {
 	if half, ok := conn.(interface{ CloseWrite() error }); ok {
-		half.CloseWrite()
+		_ = half.CloseWrite()
 	}
 }
