@@ -60,6 +60,16 @@ func Resolve(text string, read Read) (a Account, err error) {
 	return a, nil
 }
 
+// Stranger is the line of a user that an image does not know: many programs refuse to
+// run as nobody in particular.
+func Stranger(uid, gid int, home string) (line, name string) {
+	name = "user"
+	if uid == 0 {
+		name = "root"
+	}
+	return fmt.Sprintf("%s:x:%d:%d:%s:%s:/bin/bash\n", name, uid, gid, name, home), name
+}
+
 // find returns the fields of the line of a name or a number, or none.
 func find(read Read, file, who string) ([]string, error) {
 	text, err := read(file)

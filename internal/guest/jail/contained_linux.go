@@ -10,12 +10,14 @@ import (
 	"runtime"
 	"runtime/debug"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
 	"golang.org/x/sys/unix"
 
 	"hermes.example/hermes/internal/accounts"
+	"hermes.example/hermes/internal/capability"
 	"hermes.example/hermes/internal/contained"
 	"hermes.example/hermes/internal/guest"
 	"hermes.example/hermes/internal/guest/spawn"
@@ -51,19 +53,9 @@ func RunContained(args []string) error {
 }
 
 func contain(start contained.Start, cwd string) (*guest.Server, *contained.Lock, error) {
-	var report Report
-	ruleset := -1
-	if err := readBack(&report); err != nil {
+	ruleset, err := harden()
+	if err != nil {
 		return nil, nil, err
-	}
-	if report.NoNewPrivileges {
-		if fd, _, err := scopeOnly(); err == nil {
-			ruleset = fd
-		}
-		// Commands may have our user id, and could otherwise end us by our limits.
-		if err := seccomp.LoadGuard(unix.SECCOMP_FILTER_FLAG_TSYNC); err != nil {
-			return nil, nil, err
-		}
 	}
 	spawner, err := spawn.New(func() error {
 		if ruleset < 0 {
@@ -101,31 +93,69 @@ func contain(start contained.Start, cwd string) (*guest.Server, *contained.Lock,
 	return server, lock, nil
 }
 
+// harden adds to what the engine of the container does what needs no privilege. Commands
+// may have our user id, and could otherwise end us by our limits. The filter of native
+// sandboxes is loaded besides: an engine's own may be years old. But one who gave the
+// container more rights than it usually has means them to be used.
+func harden() (ruleset int, err error) {
+	var now Report
+	if err := readBack(&now); err != nil {
+		return -1, err
+	}
+	if !now.NoNewPrivileges {
+		return -1, nil
+	}
+	ruleset, _, err = scopeOnly()
+	if err != nil {
+		ruleset = -1 // the posture says so
+	}
+	usual := now.Seccomp && !slices.ContainsFunc(now.Capabilities, func(c string) bool {
+		return !slices.Contains(capability.Names(mask(commandCapabilities)), c)
+	})
+	if usual {
+		return ruleset, seccomp.LoadGuarding(unix.SECCOMP_FILTER_FLAG_TSYNC)
+	}
+	return ruleset, seccomp.LoadGuard(unix.SECCOMP_FILTER_FLAG_TSYNC)
+}
+
+func mask(capabilities []int) (bits uint64) {
+	for _, c := range capabilities {
+		bits |= 1 << c
+	}
+	return bits
+}
+
 // commandUser is who commands run as, if that is another user than ours, with the
 // environment of the container as it is for that user. What is that user's is given to
 // it.
-func commandUser(start contained.Start) (user accounts.Account, env []string, err error) {
-	env = os.Environ()
-	if !slices.ContainsFunc(env, func(e string) bool { return strings.HasPrefix(e, "LANG=") }) {
-		env = append(env, "LANG=C.UTF-8")
+func commandUser(start contained.Start) (other accounts.Account, env []string, err error) {
+	who := start.User
+	if who == "" {
+		who = strconv.Itoa(unix.Getuid())
 	}
-	if start.User == "" {
-		return user, env, nil
-	}
-	user, err = accounts.Resolve(start.User, func(file string) (string, error) {
+	user, err := accounts.Resolve(who, func(file string) (string, error) {
 		text, err := os.ReadFile("/" + file)
 		return string(text), err
 	})
 	if err != nil {
-		return user, nil, fmt.Errorf("cannot use this image: %w", err)
+		return other, nil, fmt.Errorf("cannot use this image: %w", err)
 	}
+	env = os.Environ()
 	// The engine has set this one by whom the guest runs as.
-	if i := slices.Index(env, "HOME=/root"); i >= 0 && user.Home != "" {
+	if i := slices.Index(env, "HOME=/root"); i >= 0 && user.Home != "" && start.User != "" {
 		env[i] = "HOME=" + user.Home
+	}
+	for name, value := range map[string]string{"LANG": "C.UTF-8", "USER": user.Name, "LOGNAME": user.Name} {
+		if value != "" && !slices.ContainsFunc(env, func(e string) bool { return strings.HasPrefix(e, name+"=") }) {
+			env = append(env, name+"="+value)
+		}
+	}
+	if start.User == "" {
+		return other, env, nil
 	}
 	for _, dir := range start.Owned {
 		if err := os.Chown(dir, user.UID, user.GID); err != nil {
-			return user, nil, fmt.Errorf("cannot give %s to user %d: %w", dir, user.UID, err)
+			return other, nil, fmt.Errorf("cannot give %s to user %d: %w", dir, user.UID, err)
 		}
 	}
 	return user, env, nil

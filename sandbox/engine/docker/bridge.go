@@ -22,26 +22,33 @@ const bridgeBound = 20 * time.Second
 // bridge opens a stream to the guest through a process in the container, and proves who
 // we are.
 func (e *Engine) bridge(ctx context.Context, id sandbox.Identity, c container.InspectResponse, l link) (io.ReadWriteCloser, error) {
-	stream, err := e.openBridge(ctx, c.ID)
-	if err != nil {
-		return nil, fmt.Errorf("cannot reach the sandbox %q: %w", id.Task, err)
-	}
-	err = stream.within(ctx, func() error { return contained.Prove(stream, contained.Key(l.Key)) })
+	key := contained.Key(l.Key)
+	stream, err := e.openBridge(ctx, c.ID, func(line io.ReadWriter) error { return contained.Prove(line, key) })
 	if errors.Is(err, contained.ErrUnclaimed) {
 		// It was started again by somebody else, and knows nobody yet.
-		stream.Close()
-		if stream, err = e.openBridge(ctx, c.ID); err == nil {
-			err = stream.within(ctx, func() error { return contained.Claim(stream, contained.Key(l.Key)) })
-		}
+		stream, err = e.openBridge(ctx, c.ID, func(line io.ReadWriter) error { return contained.Claim(line, key) })
 	}
-	if err != nil {
-		stream.Close()
-		if e.hasEnded(ctx, c.ID) {
-			return nil, fmt.Errorf("the sandbox %q is not running: %w", id.Task, sandbox.ErrGone)
-		}
+	switch {
+	case err == nil:
+		return stream, nil
+	case errors.Is(err, contained.ErrUnproven), errors.Is(err, contained.ErrClaimed):
 		return nil, fmt.Errorf("cannot trust the sandbox %q: %w; remove the sandbox", id.Task, err)
+	case e.ends(ctx, c.ID):
+		return nil, fmt.Errorf("the sandbox %q is not running: %w", id.Task, sandbox.ErrGone)
 	}
-	return stream, nil
+	return nil, fmt.Errorf("cannot reach the sandbox %q: %w", id.Task, err)
+}
+
+// ends says whether a container has ended, or does in a moment: one that is ending takes
+// no more processes.
+func (e *Engine) ends(ctx context.Context, id string) bool {
+	const patience = time.Second
+	for bound := time.Now().Add(patience); ctx.Err() == nil && time.Now().Before(bound); time.Sleep(patience / 50) {
+		if e.hasEnded(ctx, id) {
+			return true
+		}
+	}
+	return false
 }
 
 // claim gives a guest that was just started its key.
@@ -61,7 +68,20 @@ type bridged struct {
 	once     sync.Once
 }
 
-func (e *Engine) openBridge(ctx context.Context, id string) (*bridged, error) {
+// openBridge starts a carrying process, and lets the two ends greet each other.
+func (e *Engine) openBridge(ctx context.Context, id string, greet func(io.ReadWriter) error) (*bridged, error) {
+	b, err := e.carry(ctx, id)
+	if err != nil {
+		return nil, err
+	}
+	if err := b.within(ctx, func() error { return greet(b) }); err != nil {
+		b.Close()
+		return nil, err
+	}
+	return b, nil
+}
+
+func (e *Engine) carry(ctx context.Context, id string) (*bridged, error) {
 	made, err := e.api.ExecCreate(ctx, id, client.ExecCreateOptions{
 		User: "0:0", AttachStdin: true, AttachStdout: true, AttachStderr: true, WorkingDir: "/",
 		Cmd: []string{contained.Program, contained.BridgeMode},

@@ -64,11 +64,18 @@ func (m *making) make(ctx context.Context) (err error) {
 	if err := m.makeDirs(); err != nil {
 		return err
 	}
+	if err := m.checkPlaces(); err != nil {
+		return err
+	}
 	container, err := m.create(ctx)
 	if err != nil {
 		return err
 	}
-	if err := m.engine.begin(ctx, m.id, container); err != nil {
+	err = m.nameUser(ctx, container)
+	if err == nil {
+		err = m.engine.begin(ctx, m.id, container)
+	}
+	if err != nil {
 		m.engine.discard(ctx, container)
 		return err
 	}
@@ -83,6 +90,8 @@ func (m *making) create(ctx context.Context) (string, error) {
 	}
 	made, err := m.engine.api.ContainerCreate(ctx, client.ContainerCreateOptions{Name: containerName(m.id), Config: config, HostConfig: host})
 	switch {
+	case errdefs.IsConflict(err) && m.engine.isLeaving(ctx, m.id):
+		return m.create(ctx)
 	case errdefs.IsConflict(err):
 		return "", sandbox.ErrExists
 	case err != nil:
@@ -109,12 +118,8 @@ func (m *making) discardHalfMade(ctx context.Context) {
 // makeDirs makes the directories that are mounted.
 func (m *making) makeDirs() error {
 	dir := m.engine.dir(m.id)
-	kept := map[string]string{"spool": contained.Spool}
-	if !m.spec.Ephemeral {
-		kept["home"], kept["workspace"] = sandbox.Home, sandbox.Workspace
-	}
-	for name, target := range kept {
-		if m.mounted(target) {
+	for name, target := range map[string]string{"home": sandbox.Home, "workspace": sandbox.Workspace, "spool": contained.Spool} {
+		if m.spec.Ephemeral || m.mounted(target) {
 			continue
 		}
 		source := filepath.Join(dir, name)

@@ -152,7 +152,11 @@ func (m *making) memoryFiles() map[string]string {
 		{"/run", "rw,noexec,nosuid", 64 * mib},
 	}
 	if m.spec.Ephemeral {
-		list = append(list, memoryFile{sandbox.Workspace, "rw,exec", 10 << 30}, memoryFile{sandbox.Home, "rw,exec", 1 << 30}, memoryFile{"/home", "rw,exec", 1 << 30})
+		options := "rw,exec"
+		if uid, gid, err := m.spec.UserIDs(); err == nil && m.spec.User != "" {
+			options += fmt.Sprintf(",uid=%d,gid=%d", uid, gid)
+		}
+		list = append(list, memoryFile{sandbox.Workspace, options, 10 << 30}, memoryFile{sandbox.Home, options, 1 << 30}, memoryFile{"/home", options, 1 << 30})
 	}
 	all := make(map[string]string, len(list))
 	// What is in them counts to the memory limit. If they could fill it, a full one

@@ -17,5 +17,14 @@ func explain(err error) error {
 	if client.IsErrConnectionFailed(err) {
 		return fmt.Errorf("%w: %w; start it, and try again", ErrDaemon, err)
 	}
-	return errors.New(strings.TrimPrefix(err.Error(), "Error response from daemon: "))
+	return &daemonError{err}
 }
+
+// daemonError is what the daemon answered, without the words around it.
+type daemonError struct{ err error }
+
+func (e *daemonError) Error() string {
+	return strings.ReplaceAll(strings.TrimPrefix(e.err.Error(), "Error response from daemon: "), "\n", " ")
+}
+
+func (e *daemonError) Unwrap() error { return e.err }

@@ -64,8 +64,16 @@ func (e *Engine) inspect(ctx context.Context, id sandbox.Identity) (container.In
 	if c := found.Container; !isOf(c.Config.Labels, id) {
 		return c, fmt.Errorf("the container %s is not a sandbox of this home, but has the name of one: rename or remove it", strings.TrimPrefix(c.Name, "/"))
 	}
-	e.remember(id, found.Container)
-	return found.Container, nil
+	return e.present(id, found.Container)
+}
+
+// present is a container, unless it is about to be gone.
+func (e *Engine) present(id sandbox.Identity, c container.InspectResponse) (container.InspectResponse, error) {
+	e.remember(id, c)
+	if leaves(c) {
+		return container.InspectResponse{}, sandbox.ErrNotFound
+	}
+	return c, nil
 }
 
 func (e *Engine) inspectByLabels(ctx context.Context, id sandbox.Identity) (container.InspectResponse, error) {
@@ -90,8 +98,7 @@ func (e *Engine) inspectByLabels(ctx context.Context, id sandbox.Identity) (cont
 		if err != nil {
 			return container.InspectResponse{}, explain(err)
 		}
-		e.remember(id, found.Container)
-		return found.Container, nil
+		return e.present(id, found.Container)
 	}
 	return container.InspectResponse{}, fmt.Errorf("the sandbox %q has %d containers (%s and others): remove all but one", id.Task, len(ours), ours[0].ID[:12])
 }
@@ -129,11 +136,11 @@ func (e *Engine) List(ctx context.Context, home string) ([]sandbox.Info, error) 
 		ended := ""
 		if state(c.State) == sandbox.Stopped {
 			found, err := e.api.ContainerInspect(ctx, c.ID, client.ContainerInspectOptions{})
-			if errdefs.IsNotFound(err) {
-				continue // it was removed meanwhile
-			}
-			if err != nil {
+			if err != nil && !errdefs.IsNotFound(err) {
 				return nil, explain(err)
+			}
+			if err != nil || leaves(found.Container) {
+				continue // it was removed meanwhile
 			}
 			ended = found.Container.State.FinishedAt
 		}

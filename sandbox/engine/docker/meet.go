@@ -34,8 +34,13 @@ type link struct {
 	Bridge string `json:"bridge,omitempty"`
 }
 
-// linkName is a file in the sandbox's directory that only its owner can read.
+// linkName is a file that only the sandbox's owner can read: in its directory, or, if it
+// keeps none, in that of its run.
 const linkName = "link.json"
+
+func (e *Engine) linkFiles(id sandbox.Identity) []string {
+	return []string{filepath.Join(e.dir(id), linkName), filepath.Join(e.runDir(id), linkName)}
+}
 
 // meetBound is how long a guest may take until its socket can be reached. One that
 // cannot by then is behind a border: ids that are mapped, labels of SELinux, a virtual
@@ -124,7 +129,12 @@ func (e *Engine) endedAtOnce(ctx context.Context, id string) error {
 
 // readLink reads how a sandbox's guest is reached.
 func (e *Engine) readLink(id sandbox.Identity) (l link, err error) {
-	data, err := atomicfile.Read(filepath.Join(e.dir(id), linkName))
+	var data []byte
+	for _, file := range e.linkFiles(id) {
+		if data, err = atomicfile.Read(file); !errors.Is(err, os.ErrNotExist) {
+			break
+		}
+	}
 	if err == nil {
 		err = json.Unmarshal(data, &l)
 	}
@@ -139,8 +149,15 @@ func (e *Engine) writeLink(id sandbox.Identity, l link) error {
 	if err != nil {
 		return err
 	}
-	e.links.Store(id, l)
-	return atomicfile.Write(filepath.Join(e.dir(id), linkName), data, 0o600)
+	for _, file := range e.linkFiles(id) {
+		if err = atomicfile.Write(file, data, 0o600); !errors.Is(err, os.ErrNotExist) {
+			break
+		}
+	}
+	if err == nil {
+		e.links.Store(id, l)
+	}
+	return err
 }
 
 // linkTo is readLink, remembered: every command asks for it.

@@ -8,6 +8,7 @@ import (
 
 	"github.com/moby/moby/api/types/container"
 
+	"hermes.example/hermes/internal/contained"
 	"hermes.example/hermes/sandbox"
 )
 
@@ -18,8 +19,8 @@ func (e *Engine) Inspect(ctx context.Context, id sandbox.Identity) (sandbox.Post
 		return sandbox.Posture{}, err
 	}
 	var p sandbox.Posture
-	p.Facts = append(p.Facts, isolation(e.Name()), namespaces(found.HostConfig), ids(found.HostConfig))
-	p.Facts = append(p.Facts, privileges(found.HostConfig)...)
+	p.Facts = append(p.Facts, isolation(e.Name()), namespaces(found.HostConfig), sandbox.Fact{Name: sandbox.FactIDs, Enforced: true})
+	p.Facts = append(p.Facts, privileges(found)...)
 	p.Facts = append(p.Facts, limits(found.HostConfig)...)
 	p.Facts = append(p.Facts, network(found.HostConfig), root(found), e.treeKill(), lifetime(found.HostConfig))
 	return p, nil
@@ -55,18 +56,17 @@ func namespaces(h *container.HostConfig) sandbox.Fact {
 	return f
 }
 
-func ids(*container.HostConfig) sandbox.Fact {
-	return sandbox.Fact{Name: sandbox.FactIDs, Value: "0 4294967295", Enforced: true}
-}
-
-func privileges(h *container.HostConfig) []sandbox.Fact {
+// privileges are what commands may do. An ordinary user has no capabilities, whatever
+// the container may have.
+func privileges(c container.InspectResponse) []sandbox.Fact {
+	h := c.HostConfig
 	caps := sandbox.Fact{Name: sandbox.FactCapabilities, Value: "none", Enforced: !h.Privileged}
 	var names []string
 	for _, c := range h.CapAdd {
-		names = append(names, strings.ToLower(strings.TrimPrefix(c, "CAP_")))
+		names = append(names, strings.TrimPrefix(c, "CAP_"))
 	}
 	slices.Sort(names)
-	if len(names) > 0 {
+	if len(names) > 0 && commandsAreRoot(c) {
 		caps.Value = strings.Join(names, " ")
 	}
 	if h.Privileged {
@@ -83,6 +83,15 @@ func privileges(h *container.HostConfig) []sandbox.Fact {
 		filter.Value, filter.Deviation = "none", "system calls are not filtered"
 	}
 	return []sandbox.Fact{caps, nnp, filter, {Name: sandbox.FactLandlock, Value: "none", Deviation: ""}}
+}
+
+func commandsAreRoot(c container.InspectResponse) bool {
+	user, _, _ := strings.Cut(c.Config.User, ":")
+	if user != "" && user != "0" || len(c.Config.Cmd) == 0 {
+		return false
+	}
+	start, err := contained.ParseStart(c.Config.Cmd[1:])
+	return err == nil && start.User == ""
 }
 
 func limits(h *container.HostConfig) []sandbox.Fact {

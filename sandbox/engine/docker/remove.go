@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/containerd/errdefs"
+	"github.com/moby/moby/api/types/container"
 	"github.com/moby/moby/client"
 
 	"hermes.example/hermes/internal/rmtree"
@@ -39,25 +40,25 @@ func (e *Engine) Remove(ctx context.Context, id sandbox.Identity, files bool) er
 }
 
 // end stops and removes a container.
-func (e *Engine) end(ctx context.Context, container string, running bool) error {
+func (e *Engine) end(ctx context.Context, id string, running bool) error {
 	if running {
 		seconds := stopSeconds
-		if _, err := e.api.ContainerStop(ctx, container, client.ContainerStopOptions{Timeout: &seconds}); err != nil && !isNotFound(err) {
-			e.log.Warn("the container did not stop and is removed all the same", "container", container, "error", err)
+		if _, err := e.api.ContainerStop(ctx, id, client.ContainerStopOptions{Timeout: &seconds}); err != nil && !isNotFound(err) {
+			e.log.Warn("the container did not stop and is removed all the same", "container", id, "error", err)
 		}
 	}
-	_, err := e.api.ContainerRemove(ctx, container, client.ContainerRemoveOptions{Force: true, RemoveVolumes: true})
+	_, err := e.api.ContainerRemove(ctx, id, client.ContainerRemoveOptions{Force: true, RemoveVolumes: true})
 	if err != nil && !isNotFound(err) && !errdefs.IsConflict(err) {
 		return explain(err)
 	}
-	return e.awaitRemoval(ctx, container)
+	return e.awaitRemoval(ctx, id)
 }
 
 // awaitRemoval waits for a container to be gone: somebody else, or the daemon by itself,
 // may be removing it.
-func (e *Engine) awaitRemoval(ctx context.Context, container string) error {
+func (e *Engine) awaitRemoval(ctx context.Context, id string) error {
 	for pause := time.Millisecond; ; pause = min(pause*2, 100*time.Millisecond) {
-		_, err := e.api.ContainerInspect(ctx, container, client.ContainerInspectOptions{})
+		_, err := e.api.ContainerInspect(ctx, id, client.ContainerInspectOptions{})
 		if isNotFound(err) {
 			return nil
 		}
@@ -70,6 +71,22 @@ func (e *Engine) awaitRemoval(ctx context.Context, container string) error {
 		case <-time.After(pause):
 		}
 	}
+}
+
+// isLeaving says whether an identity's container was being removed by the daemon itself,
+// as it does with an ephemeral one that ended, and waits until it has been.
+func (e *Engine) isLeaving(ctx context.Context, id sandbox.Identity) bool {
+	found, err := e.api.ContainerInspect(ctx, containerName(id), client.ContainerInspectOptions{})
+	if isNotFound(err) {
+		return true
+	}
+	c := found.Container
+	return err == nil && isOf(c.Config.Labels, id) && leaves(c) && e.awaitRemoval(ctx, c.ID) == nil
+}
+
+// leaves says whether a container is about to be gone.
+func leaves(c container.InspectResponse) bool {
+	return c.State.Status == container.StateRemoving || c.HostConfig.AutoRemove && c.State.Status == container.StateExited
 }
 
 // Keeps says whether anything is left of an identity's sandbox.
