@@ -31,7 +31,7 @@ start() { # start NAME SOCKET COMMAND…: true once it answers
 	socket=$2 log=$logs/$1.log
 	shift 2
 	mkdir -p "$logs" "$(dirname "$socket")"
-	setsid "$@" >"$log" 2>&1 </dev/null 9>&- &
+	(cd / && exec setsid "$@") >"$log" 2>&1 </dev/null 9>&- &
 	for _ in $(seq 300); do
 		answers "$socket" && return 0
 		kill -0 $! 2>/dev/null || break
@@ -63,8 +63,10 @@ podman_service() {
 
 [ "$(uname -s)" = Linux ] || exit 0
 # Of two that start at once the second finds the work done.
-if [ "$(id -u)" = 0 ]; then
-	exec 9>/run/hermes-test-engines.lock && flock 9 || exit 1
+lock=/run/hermes-test-engines.lock
+if [ "$(id -u)" = 0 ] && touch $lock 2>/dev/null; then
+	exec 9>$lock
+	flock 9
 fi
 # A daemon elsewhere is not ours to start.
 case $docker_host in unix://*) docker_engine || echo "Docker does not answer: $why; not tested: the docker engine with Docker" ;; esac

@@ -4,9 +4,12 @@ package containers
 
 import (
 	"errors"
+	"fmt"
 	"io/fs"
 	"os"
+	"os/exec"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
@@ -16,7 +19,7 @@ import (
 
 // A daemon's restart, by its administrator and by a crash, is nothing that another daemon notices.
 func TestPrivateDocker(t *testing.T) {
-	before := machine(t)
+	before := bridge()
 	var dir string
 	t.Run("life", func(t *testing.T) {
 		began := time.Now()
@@ -52,8 +55,11 @@ func TestPrivateDocker(t *testing.T) {
 	if _, err := os.Stat(dir); !errors.Is(err, fs.ErrNotExist) {
 		t.Errorf("its directory is left: %v", err)
 	}
-	if after := machine(t); after != before {
-		t.Errorf("the machine's mounts and interfaces were\n%s\nand are\n%s", before, after)
+	if after := bridge(); after != before {
+		t.Errorf("the shared daemon's bridge was %q and is %q", before, after)
+	}
+	if mounts, err := os.ReadFile("/proc/self/mountinfo"); err != nil || strings.Contains(string(mounts), dir) {
+		t.Errorf("the machine has mounts of it: %v\n%s", err, mounts)
 	}
 }
 
@@ -69,6 +75,47 @@ func TestPrivateDockerWithLiveRestore(t *testing.T) {
 		}
 	}
 	p.Kill() // and what lives on is ended with the test
+}
+
+// A test that is killed cannot clean up; its daemon ends all the same.
+func TestPrivateDockerEndsWithItsProcess(t *testing.T) {
+	const asked = "HERMES_TEST_PRIVATE_DOCKER"
+	if os.Getenv(asked) != "" {
+		p := PrivateDocker(t)
+		fmt.Printf("%d %d %s\n", p.run.Process.Pid, p.place.Process.Pid, p.dir)
+		time.Sleep(time.Hour) // is killed long before
+	}
+	if os.Getuid() != 0 {
+		t.Skip("only root can start a Docker Engine")
+	}
+	cmd := exec.CommandContext(t.Context(), os.Args[0], "-test.run=^"+t.Name()+"$")
+	cmd.Env = append(os.Environ(), asked+"=1")
+	out, err := cmd.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	var daemon, place int
+	var dir string
+	if _, err := fmt.Fscan(out, &daemon, &place, &dir); err != nil {
+		t.Skip("it cannot start here, as TestPrivateDocker says")
+	}
+	t.Cleanup(func() {
+		if !gone(daemon) {
+			_ = syscall.Kill(daemon, syscall.SIGTERM)
+		}
+		os.RemoveAll(dir)
+	})
+	if gone(daemon) || gone(place) {
+		t.Error("it ended before its time")
+	}
+	if err := cmd.Process.Kill(); err != nil {
+		t.Fatal(err)
+	}
+	_ = cmd.Wait()
+	until(t, "the daemon has ended", func() bool { return gone(daemon) && gone(place) })
 }
 
 // lasting is a container that the test leaves to its daemon's end.
@@ -95,27 +142,11 @@ func up(t *testing.T, c *client.Client, id string) bool {
 	return found.Container.State.Running
 }
 
-// machine is what a daemon may leave in the namespaces of everybody, as far as tests beside this one leave it alone.
-func machine(t *testing.T) string {
-	t.Helper()
-	var seen strings.Builder
-	mounts, err := os.ReadFile("/proc/self/mountinfo")
+// bridge tells the shared daemon's bridge from another that took its name.
+func bridge() string {
+	index, err := os.ReadFile("/sys/class/net/docker0/ifindex")
 	if err != nil {
-		t.Fatal(err)
+		return "none"
 	}
-	for line := range strings.Lines(string(mounts)) {
-		if strings.Contains(line, os.TempDir()+"/dockerd") {
-			seen.WriteString(line)
-		}
-	}
-	links, err := os.ReadDir("/sys/class/net")
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, l := range links {
-		if !strings.HasPrefix(l.Name(), "veth") {
-			seen.WriteString(l.Name() + " ")
-		}
-	}
-	return seen.String()
+	return strings.TrimSpace(string(index))
 }
