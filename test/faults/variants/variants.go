@@ -57,6 +57,12 @@ var variants = []variant{
 		new:  "",
 	},
 	{
+		name: "D19-what-was-made-of-a-token-stays", test: "TestD19WhatACommandMakesOfAnInjectedValueEndsWithIt", in: "internal/guest/shellstate",
+		file: "internal/guest/shellstate/merge.go",
+		old:  " && !slices.Contains(start.given, n)",
+		new:  "",
+	},
+	{
 		name: "D24-first-process-only", test: "TestD24KillEndsTheWholeTree",
 		file: "internal/guest/command_linux.go",
 		old:  "		exit.Survivors = endTree(c.tree, end.grace)\n",
