@@ -48,6 +48,7 @@ func TestWhereAValueComesFrom(t *testing.T) {
 		"empty everywhere":         {map[string]string{"TOKEN": ""}, "TOKEN=\n", nil},
 		"one of the file is empty": {nil, "TOKEN=\nOTHER=o\n", map[string]string{"OTHER": "o"}},
 		"the last line wins":       {nil, "TOKEN=first\nTOKEN=second\n", map[string]string{"TOKEN": "second"}},
+		"a line within quotes":     {nil, "TOKEN=\"t\nOTHER=x\"\n", map[string]string{"TOKEN": "t\nOTHER=x"}},
 		"both":                     {map[string]string{"OTHER": "o"}, "TOKEN=t\nOTHER=x\n", map[string]string{"TOKEN": "t", "OTHER": "o"}},
 	} {
 		got, warnings := read(t, k, test.vars, test.stored)
