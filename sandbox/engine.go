@@ -53,6 +53,8 @@ type Capabilities struct {
 	Mounts bool
 	// Images says that a Spec may name one.
 	Images bool
+	// Containers says that a Spec may have the part that is about them.
+	Containers bool
 	// Networks are the ones a Spec may name; the first is the default.
 	Networks []Network
 }

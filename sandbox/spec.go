@@ -34,6 +34,10 @@ type Spec struct {
 	User string `json:"user,omitempty"`
 	// Ephemeral sandboxes keep nothing and end with their last user.
 	Ephemeral bool `json:"ephemeral,omitempty"`
+	// Chosen names what whoever made the sandbox chose himself, as Difference calls
+	// it; the rest is the configuration's, and follows it. It makes no difference to
+	// the sandbox.
+	Chosen []string `json:"chosen,omitempty"`
 	// Require names parts of the posture without which the sandbox must not be.
 	Require []string `json:"-"`
 }
@@ -63,6 +67,10 @@ type Limits struct {
 	Memory int64   `json:"memory,omitempty"` // bytes
 	CPUs   float64 `json:"cpus,omitempty"`
 	Pids   int64   `json:"pids,omitempty"`
+	// SharedMemory is the size of /dev/shm, and Disk what the sandbox may write into
+	// its root, in bytes; both only where there are containers.
+	SharedMemory int64 `json:"shared_memory,omitempty"`
+	Disk         int64 `json:"disk,omitempty"`
 }
 
 // The default limits. Threads count as processes, and a build on a large machine
@@ -77,8 +85,9 @@ type Network string
 
 // The networks.
 const (
-	NetworkNone Network = "none"
-	NetworkHost Network = "host"
+	NetworkNone   Network = "none"
+	NetworkBridge Network = "bridge" // its own address behind the engine's bridge
+	NetworkHost   Network = "host"
 )
 
 // Paths of a sandbox that every engine provides.
@@ -113,6 +122,7 @@ func (s Spec) Normal() Spec {
 		slices.SortFunc(s.Mounts, func(a, b Mount) int { return strings.Compare(a.Target, b.Target) })
 	}
 	s.Limits.Memory, s.Limits.CPUs, s.Limits.Pids = max(s.Limits.Memory, -1), max(s.Limits.CPUs, 0), max(s.Limits.Pids, -1)
+	s.Limits.SharedMemory, s.Limits.Disk = max(s.Limits.SharedMemory, -1), max(s.Limits.Disk, -1)
 	return s
 }
 
@@ -121,8 +131,8 @@ func (s Spec) Validate() error {
 	if !isText(s.Image) {
 		return fmt.Errorf("the image name %q is not text", s.Image)
 	}
-	if s.Network != "" && s.Network != NetworkNone && s.Network != NetworkHost {
-		return fmt.Errorf("unknown network %q: use %q or %q", s.Network, NetworkNone, NetworkHost)
+	if networks := []Network{"", NetworkNone, NetworkBridge, NetworkHost}; !slices.Contains(networks, s.Network) {
+		return fmt.Errorf("unknown network %q: use one of %q", s.Network, networks[1:])
 	}
 	if !isText(s.Cwd) {
 		return fmt.Errorf("the working directory %q is not text", s.Cwd)
@@ -206,6 +216,7 @@ func (s Spec) UserIDs() (uid, gid int, err error) {
 // spec demands of the posture is not part of it: that is asked, not built.
 func (s Spec) Hash() string {
 	s = s.Normal()
+	s.Chosen = nil
 	for i := range s.Mounts {
 		s.Mounts[i].Origin = ""
 	}
@@ -246,6 +257,8 @@ func (s Spec) Difference(other Spec) []string {
 	add("memory", a.Limits.Memory, b.Limits.Memory)
 	add("cpus", a.Limits.CPUs, b.Limits.CPUs)
 	add("pids", a.Limits.Pids, b.Limits.Pids)
+	add("shared memory", a.Limits.SharedMemory, b.Limits.SharedMemory)
+	add("disk", a.Limits.Disk, b.Limits.Disk)
 	add("network", a.Network, b.Network)
 	add("user", a.User, b.User)
 	add("ephemeral", a.Ephemeral, b.Ephemeral)
