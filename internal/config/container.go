@@ -56,6 +56,9 @@ const (
 	DefaultSharedMemory = "1g"
 )
 
+// ContainerPids is how many processes containers may have. Nobody can set it.
+const ContainerPids = 256
+
 // Container reads what is configured about containers. It is apart from Load because
 // a mistake in it must not stop a sandbox that is none.
 func (c Config) Container() (Container, error) {
