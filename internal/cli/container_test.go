@@ -171,6 +171,20 @@ func (e *refusing) Create(_ context.Context, _ sandbox.Identity, spec sandbox.Sp
 	return sandbox.Info{}, errRefused
 }
 
+// stopped has one container that does not run, and starts none.
+type stopped struct {
+	refusing
+	spec sandbox.Spec
+}
+
+func (e *stopped) Find(_ context.Context, id sandbox.Identity) (sandbox.Info, error) {
+	return sandbox.Info{Identity: id, State: sandbox.Stopped, Spec: e.spec.Public(), SpecHash: e.spec.Hash()}, nil
+}
+
+func (e *stopped) Start(ctx context.Context, id sandbox.Identity, spec sandbox.Spec) (sandbox.Info, error) {
+	return e.Create(ctx, id, spec)
+}
+
 // engine makes an engine known by a name, for a test.
 func engine(t *testing.T, name string, e sandbox.Engine) {
 	t.Helper()
@@ -219,6 +233,20 @@ func TestD29EveryCommandMakesTheSameContainer(t *testing.T) {
 		if got.Hash() != want.Hash() {
 			t.Errorf("%s: %v", line, want.Difference(got))
 		}
+	}
+}
+
+// What its maker chose comes back with it, and the values of variables from where
+// they are configured.
+func TestStoppedContainersComeBackAsTheyWere(t *testing.T) {
+	e := &stopped{spec: sandbox.Spec{User: "7", Image: "old", Env: map[string]string{"A": "1"}, Chosen: []string{"user"}}}
+	engine(t, "stopped", e)
+	c := configOf(t, nil, "backend: stopped", "docker_env: {A: 2}")
+	t.Setenv("XDG_RUNTIME_DIR", t.TempDir())
+	a := &app{stdout: new(bytes.Buffer), stderr: new(bytes.Buffer), lookup: lookupIn(map[string]string{"HERMES_HOME": c.Home})}
+	a.run(t.Context(), strings.Fields("sandbox exec -- true"))
+	if len(e.asked) != 1 || e.asked[0].User != "7" || e.asked[0].Image != config.DefaultImage || e.asked[0].Env["A"] != "2" {
+		t.Errorf("started as %d, %+v", len(e.asked), e.asked)
 	}
 }
 
