@@ -153,6 +153,12 @@ var variants = []variant{
 		new:  "	f.Value = found\n",
 	},
 	{
+		name: "D29-settings-of-some-commands-only", test: "TestD29EveryCommandMakesTheSameContainer", in: "internal/cli",
+		file: "internal/cli/obtain.go",
+		old:  "	spec = configured.container.complete(spec)\n",
+		new:  "	if len(spec.Chosen) == 0 {\n		spec = configured.container.complete(spec)\n	}\n",
+	},
+	{
 		name: "traced-commands-stay-stopped", test: "TestCommandThatAsksToBeTracedEndsAsAnyOther",
 		file: "internal/guest/reaper_linux.go",
 		old:  "	if status.Stopped() {",
