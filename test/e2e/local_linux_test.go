@@ -64,7 +64,7 @@ func TestLocalEngineRefusesWhatItCannotDo(t *testing.T) {
 		}
 	}
 	w.env = append(w.env, "TERMINAL_ENV=ssh")
-	if r := w.hermes("run", "--", "true"); r.code != 2 || !oneLine(r.stderr) || !strings.Contains(r.stderr, `"ssh"`) || !strings.Contains(r.stderr, "local, native") {
+	if r := w.hermes("run", "--", "true"); r.code != 78 || !oneLine(r.stderr) || !strings.Contains(r.stderr, `"ssh"`) || !strings.Contains(r.stderr, "local") {
 		t.Errorf("an unknown engine: %v", r)
 	}
 	// The flag wins, and is named in its own complaint.

@@ -149,7 +149,7 @@ func TestCompletion(t *testing.T) {
 		{[]string{"sandbox", "shell", "--task", "f"}, []string{"first"}},
 		{[]string{"sandbox", "rm", ""}, []string{"first", "second"}},
 		{[]string{"sandbox", "inspect", "s"}, []string{"second"}},
-		{[]string{"sandbox", "exec", "--network", ""}, []string{"none", "host"}},
+		{[]string{"sandbox", "exec", "--network", ""}, []string{"none", "host", "bridge"}},
 		{[]string{"sandbox", "exec", "--engine", ""}, []string{"local", "native"}},
 		{[]string{"completion", "f"}, []string{"fish"}},
 		{[]string{"sandbox", "pr"}, []string{"prune"}},
