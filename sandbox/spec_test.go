@@ -22,6 +22,7 @@ var variations = map[string]sandbox.Spec{
 	"disk":                   {Limits: sandbox.Limits{Disk: 1 << 30}},
 	"network":                {Network: sandbox.NetworkHost},
 	"bridge":                 {Network: sandbox.NetworkBridge},
+	"container":              {Container: &sandbox.Container{ReadOnlyRoot: true}},
 	"user":                   {User: "1000"},
 	"user and group":         {User: "1000:5"},
 	"ephemeral":              {Ephemeral: true},
