@@ -3,10 +3,13 @@ package cli
 import (
 	"fmt"
 	"os"
+	"path"
 	"slices"
 
 	"hermes.example/hermes/internal/config"
+	"hermes.example/hermes/internal/containerargs"
 	"hermes.example/hermes/internal/forward"
+	"hermes.example/hermes/internal/mounts"
 	"hermes.example/hermes/sandbox"
 )
 
@@ -14,7 +17,8 @@ import (
 // is a container. A nil one changes nothing.
 type container struct {
 	settings config.Container
-	user     string // whom commands run as; empty leaves it to the image
+	extra    containerargs.Result // what docker_extra_args say beside
+	user     string               // whom commands run as; empty leaves it to the image
 }
 
 // container reads what is configured about containers, if that is what the engine
@@ -27,11 +31,15 @@ func (a *app) container(m *sandbox.Manager, c config.Config) (*container, error)
 	if err != nil {
 		return nil, err
 	}
-	user, warning := hostUser(settings.RunAsHostUser, os.Getuid(), os.Getgid())
-	for _, line := range append(settings.Ignored, warning...) {
+	user, warnings := hostUser(settings.RunAsHostUser, os.Getuid(), os.Getgid())
+	extra, more, err := containerargs.Parse(settings.ExtraArgs, a.lookup)
+	if err == nil {
+		err = extra.CheckNetwork(settings.Network)
+	}
+	for _, line := range slices.Concat(settings.Ignored, warnings, more) {
 		a.say("%s", line)
 	}
-	return &container{settings, user}, nil
+	return &container{settings, extra, user}, err
 }
 
 // hostUser is the caller, for commands that shall run as him.
@@ -51,38 +59,66 @@ func (k *container) complete(s sandbox.Spec) sandbox.Spec {
 	if k == nil {
 		return s
 	}
+	configured := k.spec()
 	open := func(part string) bool { return !slices.Contains(s.Chosen, part) }
 	if open("image") {
-		s.Image = k.settings.Image
+		s.Image = configured.Image
 	}
 	if open("user") {
-		s.User = k.user
+		s.User = configured.User
 	}
 	if open("network") {
-		s.Network = sandbox.NetworkNone
-		if k.settings.Network {
-			s.Network = sandbox.NetworkBridge
-		}
+		s.Network = configured.Network
 	}
 	if open("cpus") {
-		s.Limits.CPUs = k.settings.CPUs
+		s.Limits.CPUs = configured.Limits.CPUs
 	}
 	if open("memory") {
-		s.Limits.Memory = orNone(k.settings.Memory)
+		s.Limits.Memory = configured.Limits.Memory
 	}
 	if open("pids") {
-		s.Limits.Pids = config.ContainerPids
+		s.Limits.Pids = configured.Limits.Pids
 	}
-	s.Limits.Disk, s.Limits.SharedMemory = orNone(k.settings.Disk), orNone(k.settings.SharedMemory)
-	s.Cwd = k.settings.Cwd
-	s.Env = nil
-	if len(k.settings.Env) > 0 {
-		s.Env = make(map[string]string, len(k.settings.Env))
-		for name, value := range k.settings.Env {
+	s.Limits.Disk, s.Limits.SharedMemory = configured.Limits.Disk, configured.Limits.SharedMemory
+	s.Cwd, s.Env, s.Container = configured.Cwd, configured.Env, configured.Container
+	return s
+}
+
+// spec is what is configured, but for mounts.
+func (k *container) spec() sandbox.Spec {
+	set := k.settings
+	s := sandbox.Spec{Image: set.Image, Cwd: set.Cwd, User: k.user, Network: sandbox.NetworkNone, Limits: sandbox.Limits{
+		CPUs: set.CPUs, Memory: orNone(set.Memory), Pids: config.ContainerPids, Disk: orNone(set.Disk), SharedMemory: orNone(set.SharedMemory)}}
+	if set.Network {
+		s.Network = sandbox.NetworkBridge
+	}
+	if len(set.Env) > 0 {
+		s.Env = make(map[string]string, len(set.Env))
+		for name, value := range set.Env {
 			s.Env[name] = value.Reveal()
 		}
 	}
+	if set.SnapCompat {
+		s.Container = &sandbox.Container{NewPrivileges: true}
+	}
+	k.extra.Apply(&s)
 	return s
+}
+
+// mounts are those of the extra arguments beside the others that are configured,
+// whose places they take.
+func (k *container) mounts(host *mounts.Host, list []sandbox.Mount) ([]sandbox.Mount, error) {
+	if k == nil {
+		return list, nil
+	}
+	extra, err := host.Extra(k.extra.Mounts, list)
+	for i := range extra {
+		extra[i].Origin = sandbox.ByConfig
+	}
+	list = slices.DeleteFunc(list, func(m sandbox.Mount) bool {
+		return slices.ContainsFunc(extra, func(e sandbox.Mount) bool { return path.Clean(e.Target) == path.Clean(m.Target) })
+	})
+	return append(list, extra...), err
 }
 
 // orNone is a limit of a spec, where zero means the default.

@@ -12,6 +12,7 @@ import (
 	"testing"
 
 	"hermes.example/hermes/internal/config"
+	"hermes.example/hermes/internal/containerargs"
 	"hermes.example/hermes/sandbox"
 )
 
@@ -58,6 +59,9 @@ func TestSettingsBecomeASpec(t *testing.T) {
 		"a user":          {nil, sandbox.Spec{}, "1234:5678", with(func(s *sandbox.Spec) { s.User = "1234:5678" })},
 		"variables":       {[]string{"docker_env: {A: 1, B: true, C: [x]}"}, sandbox.Spec{}, "", with(func(s *sandbox.Spec) { s.Env = map[string]string{"A": "1", "B": "True"} })},
 		"a workspace":     {nil, sandbox.Spec{Mounts: here}, "", with(func(s *sandbox.Spec) { s.Cwd, s.Mounts = sandbox.Workspace, here })},
+		"an argument":     {[]string{"docker_shm_size: 1g", "docker_extra_args: [--shm-size, 4g, --cpus=2]"}, sandbox.Spec{}, "", with(func(s *sandbox.Spec) { s.Limits.SharedMemory, s.Limits.CPUs = 4<<30, 2 })},
+		"a chosen part":   {[]string{"docker_extra_args: [--cpus=2]"}, sandbox.Spec{Limits: sandbox.Limits{CPUs: 3}, Chosen: []string{"cpus"}}, "", with(func(s *sandbox.Spec) { s.Limits.CPUs = 3 })},
+		"a snap":          {[]string{"docker_snap_compat: true"}, sandbox.Spec{}, "", with(func(s *sandbox.Spec) { s.Container = &sandbox.Container{NewPrivileges: true} })},
 		"another image":   {[]string{"docker_image: busybox"}, sandbox.Spec{}, "", with(func(s *sandbox.Spec) { s.Image = "busybox" })},
 		// What a sandbox was made as, by another configuration, follows this one.
 		"what was configured": {nil, sandbox.Spec{Image: "old", User: "1:1", Cwd: "/old", Network: sandbox.NetworkNone, Env: map[string]string{"OLD": ""}, Limits: sandbox.Limits{Memory: 1, Disk: 1}}, "", usual},
@@ -72,15 +76,19 @@ func TestSettingsBecomeASpec(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
+		extra, _, err := containerargs.Parse(settings.ExtraArgs, lookupIn(nil))
+		if err != nil {
+			t.Fatal(err)
+		}
 		a := &app{stderr: new(bytes.Buffer)}
-		got := a.join(test.given, configuration{container: &container{settings, test.user}})
+		got := a.join(test.given, configuration{container: &container{settings, extra, test.user}})
 		if got.Hash() != test.want.Hash() {
 			t.Errorf("%s: %v", name, test.want.Difference(got))
 		}
 		if err := got.Validate(); err != nil {
 			t.Errorf("%s: %v", name, err)
 		}
-		again := a.join(got, configuration{container: &container{settings, test.user}})
+		again := a.join(got, configuration{container: &container{settings, extra, test.user}})
 		if again.Hash() != got.Hash() || !slices.Equal(again.Chosen, test.given.Chosen) {
 			t.Errorf("%s: the same configuration changes it: %v", name, got.Difference(again))
 		}
@@ -159,7 +167,7 @@ var errRefused = errors.New("refused")
 func (e *refusing) Name() string { return "refusing" }
 
 func (e *refusing) Capabilities() sandbox.Capabilities {
-	return sandbox.Capabilities{Isolated: true, Containers: true, Networks: []sandbox.Network{sandbox.NetworkBridge, sandbox.NetworkNone}}
+	return sandbox.Capabilities{Isolated: true, Mounts: true, Containers: true, Networks: []sandbox.Network{sandbox.NetworkBridge, sandbox.NetworkNone}}
 }
 
 func (e *refusing) Find(context.Context, sandbox.Identity) (sandbox.Info, error) {
@@ -247,6 +255,42 @@ func TestStoppedContainersComeBackAsTheyWere(t *testing.T) {
 	a.run(t.Context(), strings.Fields("sandbox exec -- true"))
 	if len(e.asked) != 1 || e.asked[0].User != "7" || e.asked[0].Image != config.DefaultImage || e.asked[0].Env["A"] != "2" {
 		t.Errorf("started as %d, %+v", len(e.asked), e.asked)
+	}
+}
+
+func TestExtraArgumentsReachTheSpec(t *testing.T) {
+	e := new(refusing)
+	engine(t, "refusing", e)
+	t.Setenv("XDG_RUNTIME_DIR", t.TempDir())
+	dir, err := filepath.EvalSymlinks(t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, test := range map[string]struct {
+		terminal []string
+		mounts   []sandbox.Mount
+		said     []string
+	}{
+		"in the place of a volume": {[]string{"docker_volumes: ['/usr:/data', '/usr:/other:ro']", "docker_extra_args: [-v, '" + dir + ":/data:ro']"},
+			[]sandbox.Mount{{Source: "/usr", Target: "/other", ReadOnly: true, Origin: sandbox.ByConfig}, {Source: dir, Target: "/data", ReadOnly: true, Origin: sandbox.ByConfig}}, []string{errRefused.Error()}},
+		"a source that is missing": {[]string{"docker_extra_args: [-v, '" + dir + "/none:/data']"}, nil, []string{"does not exist"}},
+		"a network that is off":    {[]string{"docker_network: false", "docker_extra_args: [--network, host]"}, nil, []string{"docker_network", "docker_extra_args"}},
+		"what is not text":         {[]string{"docker_extra_args: [42]"}, []sandbox.Mount{}, []string{"docker_extra_args: entry 1", errRefused.Error()}},
+		"what is not known":        {[]string{"docker_extra_args: [--frobnicate]"}, nil, []string{"frobnicate"}},
+	} {
+		e.asked = nil
+		c := configOf(t, nil, append(test.terminal, "backend: refusing")...)
+		stderr := new(bytes.Buffer)
+		a := &app{stdout: new(bytes.Buffer), stderr: stderr, lookup: lookupIn(map[string]string{"HERMES_HOME": c.Home})}
+		a.run(t.Context(), strings.Fields("sandbox exec -- true"))
+		for _, part := range test.said {
+			if !strings.Contains(stderr.String(), part) {
+				t.Errorf("%s: %q is not said in %q", name, part, stderr)
+			}
+		}
+		if (len(e.asked) == 1) != (test.mounts != nil) || len(e.asked) == 1 && !slices.Equal(e.asked[0].Mounts, test.mounts) {
+			t.Errorf("%s: %+v", name, e.asked)
+		}
 	}
 }
 

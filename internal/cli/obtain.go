@@ -89,7 +89,9 @@ func (a *app) configured(ctx context.Context, m *sandbox.Manager, c config.Confi
 	for _, warning := range warnings {
 		a.say("%s", warning)
 	}
-	set.mounts = list
+	if err == nil {
+		set.mounts, err = set.container.mounts(host, list)
+	}
 	return set, err
 }
 
