@@ -112,9 +112,6 @@ func (k *container) mounts(host *mounts.Host, list []sandbox.Mount) ([]sandbox.M
 		return list, nil
 	}
 	extra, err := host.Extra(k.extra.Mounts, list)
-	for i := range extra {
-		extra[i].Origin = sandbox.ByConfig
-	}
 	list = slices.DeleteFunc(list, func(m sandbox.Mount) bool {
 		return slices.ContainsFunc(extra, func(e sandbox.Mount) bool { return path.Clean(e.Target) == path.Clean(m.Target) })
 	})
