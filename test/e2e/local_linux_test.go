@@ -56,7 +56,7 @@ func TestLocalEngineRefusesWhatItCannotDo(t *testing.T) {
 	}{
 		{[]string{"--mount", w.work + ":/mnt"}, "native engine"},
 		{[]string{"--here"}, "--cwd"},
-		{[]string{"--network", "none"}, "native engine"},
+		{[]string{"--network", "none"}, "the local engine has no network"},
 	} {
 		args := append(append([]string{"run"}, c.args...), "--", "true")
 		if r := w.hermes(args...); r.code != 125 || !oneLine(r.stderr) || !strings.Contains(r.stderr, c.want) {
