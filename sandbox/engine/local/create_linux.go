@@ -69,6 +69,9 @@ func (c *creation) check(context.Context) (err error) {
 	case c.spec.Network != sandbox.NetworkHost:
 		return fmt.Errorf("a local sandbox has this machine's network: ask for %q, or use the native engine for %q", sandbox.NetworkHost, c.spec.Network)
 	}
+	if l := c.spec.Limits; l.Disk > 0 || l.SharedMemory > 0 {
+		return errors.New("a local sandbox has no limit of disk or shared memory: leave them out, or use the docker engine")
+	}
 	c.user, err = userOf(c.spec)
 	return err
 }

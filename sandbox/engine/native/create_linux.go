@@ -66,6 +66,7 @@ func (e *Engine) create(ctx context.Context, id sandbox.Identity, spec sandbox.S
 		name string
 		do   func(context.Context) error
 	}{
+		{"check spec", c.checkSpec},
 		{"plan ids", c.planIDs},
 		{"get image", c.getImage},
 		{"check user", c.checkUser},
@@ -92,6 +93,17 @@ func (e *Engine) create(ctx context.Context, id sandbox.Identity, spec sandbox.S
 		}
 	}
 	return &c.state, nil
+}
+
+// checkSpec refuses what only containers have.
+func (c *creation) checkSpec(context.Context) error {
+	switch l := c.spec.Limits; {
+	case c.spec.Network == sandbox.NetworkBridge:
+		return fmt.Errorf("a native sandbox has no network %q: ask for %q or %q, or use the docker engine", c.spec.Network, sandbox.NetworkNone, sandbox.NetworkHost)
+	case l.Disk > 0 || l.SharedMemory > 0:
+		return errors.New("a native sandbox has no limit of disk or shared memory: leave them out, or use the docker engine")
+	}
+	return nil
 }
 
 func (c *creation) planIDs(context.Context) (err error) {
