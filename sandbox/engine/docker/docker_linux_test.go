@@ -17,6 +17,7 @@ import (
 // The suite starts this program again as other processes, which must speak to the same
 // daemon in the same way.
 const (
+	nameVariable   = "HERMES_TEST_ENGINE_NAME"
 	hostVariable   = "HERMES_TEST_ENGINE_HOST"
 	bridgeVariable = "HERMES_TEST_ENGINE_BRIDGE"
 )
@@ -28,25 +29,29 @@ func newEngine() (sandbox.Engine, error) {
 	if err != nil {
 		return nil, err
 	}
-	return docker.New(docker.Options{Client: api, Name: "docker", Arch: runtime.GOARCH, Bridge: os.Getenv(bridgeVariable) != ""})
+	return docker.New(docker.Options{Client: api, Name: os.Getenv(nameVariable), Arch: runtime.GOARCH, Bridge: os.Getenv(bridgeVariable) != ""})
 }
 
-func TestDocker(t *testing.T) { conform(t, containers.Docker(t), nil) }
+func TestDocker(t *testing.T) { conform(t, "docker", containers.Docker(t), nil) }
 
 // TestDockerBridged is the suite over streams that pass through the container.
 func TestDockerBridged(t *testing.T) {
 	api := containers.Docker(t)
 	t.Setenv(bridgeVariable, "1")
-	conform(t, api, map[enginetest.Ability]string{enginetest.DirectLines: "a connection costs a process in the container"})
+	conform(t, "docker", api, map[enginetest.Ability]string{enginetest.DirectLines: "a connection costs a process in the container"})
 }
 
-func conform(t *testing.T, api *client.Client, without map[enginetest.Ability]string) {
+// TestPodman is the suite on Podman, through the socket on which it speaks as Docker does.
+func TestPodman(t *testing.T) { conform(t, "podman", containers.Podman(t), nil) }
+
+func conform(t *testing.T, name string, api *client.Client, without map[enginetest.Ability]string) {
 	lacks := map[enginetest.Ability]string{
 		enginetest.ReadOnlyRoot: "an image's root is the sandbox's own",
 		enginetest.OwnIDs:       "the daemon does not remap ids",
 		enginetest.HiddenDoor:   "the guest's socket is in the container",
 	}
 	maps.Copy(lacks, without)
+	t.Setenv(nameVariable, name)
 	t.Setenv(hostVariable, api.DaemonHost())
 	enginetest.Run(t, enginetest.Config{
 		New: func(t testing.TB) (sandbox.Engine, string) {
