@@ -158,7 +158,7 @@ func (m *making) makeDir(path string) error {
 // begin starts a container that is there, and waits until its guest answers.
 func (e *Engine) begin(ctx context.Context, id sandbox.Identity, container string) error {
 	if _, err := e.api.ContainerStart(ctx, container, client.ContainerStartOptions{}); err != nil {
-		return explain(err)
+		return e.whyNotStarted(ctx, container, err)
 	}
 	found, err := e.api.ContainerInspect(ctx, container, client.ContainerInspectOptions{})
 	if err != nil {

@@ -124,6 +124,9 @@ func (m *making) start() contained.Start {
 	if s.User != "" && !m.mounted(sandbox.Workspace) {
 		s.Owned = []string{sandbox.Workspace}
 	}
+	if !m.mounted(sandbox.Home) {
+		s.Home = sandbox.Home
+	}
 	return s
 }
 
