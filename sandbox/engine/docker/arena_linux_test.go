@@ -2,6 +2,9 @@ package docker_test
 
 import (
 	"context"
+	"os"
+	"os/exec"
+	"path/filepath"
 	"runtime"
 	"strings"
 	"testing"
@@ -18,6 +21,7 @@ import (
 // arena is an engine on a daemon, with a home. Nothing of it is left when its test ends.
 type arena struct {
 	t       *testing.T
+	name    string // of the daemon
 	api     *client.Client
 	engine  sandbox.Engine
 	manager *sandbox.Manager
@@ -26,12 +30,8 @@ type arena struct {
 
 func newArena(t *testing.T, name string, api *client.Client) *arena {
 	t.Helper()
-	a := &arena{t: t, api: api, home: t.TempDir()}
-	engine, err := docker.New(docker.Options{Client: api, Name: name, Arch: runtime.GOARCH})
-	if err != nil {
-		t.Fatal(err)
-	}
-	a.engine, a.manager = engine, sandbox.NewManager(engine, sandbox.Options{NoSweep: true})
+	a := &arena{t: t, name: name, api: api, home: t.TempDir()}
+	a.connect()
 	containers.NoLeaks(t, api, func(_ string, labels map[string]string) bool {
 		return strings.Contains(labels["hermes-identity"], a.home)
 	})
@@ -44,6 +44,28 @@ func newArena(t *testing.T, name string, api *client.Client) *arena {
 		}
 	})
 	return a
+}
+
+// connect makes an engine and a manager that know nothing yet.
+func (a *arena) connect() {
+	a.t.Helper()
+	engine, err := docker.New(docker.Options{Client: a.api, Name: a.name, Arch: runtime.GOARCH})
+	if err != nil {
+		a.t.Fatal(err)
+	}
+	a.engine, a.manager = engine, sandbox.NewManager(engine, sandbox.Options{NoSweep: true})
+}
+
+// build makes a program that runs in any image.
+func build(t *testing.T, name, of string) string {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), name)
+	cmd := exec.Command("go", "build", "-trimpath", "-buildvcs=false", "-o", path, of)
+	cmd.Env = append(os.Environ(), "CGO_ENABLED=0")
+	if out, err := cmd.CombinedOutput(); err != nil {
+		t.Fatalf("cannot build %s: %v\n%s", name, err, out)
+	}
+	return path
 }
 
 // onEachDaemon runs a test on Docker and on Podman.

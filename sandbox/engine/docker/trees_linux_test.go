@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -14,24 +13,11 @@ import (
 	"hermes.example/hermes/test/containers"
 )
 
-// treeProgram builds what makes processes that are hard to find and hard to end. It runs
-// in any image.
-func treeProgram(t *testing.T) string {
-	t.Helper()
-	path := filepath.Join(t.TempDir(), "tree")
-	build := exec.Command("go", "build", "-trimpath", "-buildvcs=false", "-o", path, "hermes.example/hermes/test/faults/tree")
-	build.Env = append(os.Environ(), "CGO_ENABLED=0")
-	if out, err := build.CombinedOutput(); err != nil {
-		t.Fatalf("cannot build it: %v\n%s", err, out)
-	}
-	return path
-}
-
 // TestTreesOfOtherUsers ends commands whose processes have become another user and do
 // everything to get away. The guest is root, but has not the right to signal others:
 // the contract does not give it.
 func TestTreesOfOtherUsers(t *testing.T) {
-	program := treeProgram(t)
+	program := build(t, "tree", "hermes.example/hermes/test/faults/tree")
 	onEachDaemon(t, func(t *testing.T, a *arena) {
 		box := a.box(containers.Busybox, func(s *sandbox.Spec) {
 			s.Mounts = []sandbox.Mount{{Source: program, Target: "/tree", ReadOnly: true}}
