@@ -111,10 +111,9 @@ func (a *arena) run(box *sandbox.Sandbox, c sandbox.Command) (sandbox.Result, st
 	a.t.Helper()
 	var out strings.Builder
 	c.Stdout = &out
-	if c.Timeout == 0 {
-		c.Timeout = time.Minute
-	}
-	result, err := box.Exec(a.t.Context(), c)
+	ctx, cancel := context.WithTimeout(a.t.Context(), time.Minute)
+	defer cancel()
+	result, err := box.Exec(ctx, c)
 	if err != nil {
 		a.t.Fatalf("%s%v: %v", c.Line, c.Argv, err)
 	}
