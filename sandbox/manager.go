@@ -65,6 +65,9 @@ func NewManager(e Engine, o Options) *Manager {
 	return m
 }
 
+// EngineName is what people call the manager's engine.
+func (m *Manager) EngineName() string { return m.engine.Name() }
+
 // Capabilities is what the manager's engine can do.
 func (m *Manager) Capabilities() Capabilities { return m.engine.Capabilities() }
 

@@ -4,27 +4,12 @@ import (
 	"errors"
 	"fmt"
 	"strings"
-	"time"
 
 	"github.com/spf13/cobra"
 
 	"hermes.example/hermes/internal/config"
 	"hermes.example/hermes/sandbox"
-	"hermes.example/hermes/sandbox/engine/local"
-	"hermes.example/hermes/sandbox/engine/native"
 )
-
-// engines makes the engines of this build by their names.
-var engines = map[string]func(*app, config.Config) (sandbox.Engine, error){
-	"native": func(a *app, c config.Config) (sandbox.Engine, error) {
-		return native.New(native.Options{Root: c.SandboxRoot, Progress: a.newFetching()})
-	},
-	"local": func(_ *app, c config.Config) (sandbox.Engine, error) {
-		return local.New(local.Options{Root: c.SandboxRoot})
-	},
-}
-
-func engineNames() []string { return sortedNames(engines) }
 
 // target says which sandbox is meant.
 type target struct {
@@ -91,20 +76,6 @@ func (t *target) manager(a *app, c config.Config) (*sandbox.Manager, error) {
 		t.containers = m.Capabilities().Containers
 	}
 	return m, err
-}
-
-// managerOf returns a manager of the engine of that name.
-func managerOf(a *app, c config.Config, name string) (*sandbox.Manager, error) {
-	newEngine, ok := engines[name]
-	if !ok {
-		return nil, &settingError{fmt.Sprintf("cannot use the backend %q: this hermes has %s; set terminal.backend or TERMINAL_ENV to one of them", name, strings.Join(engineNames(), ", "))}
-	}
-	e, err := newEngine(a, c)
-	if err != nil {
-		return nil, cannot("use the engine "+name, err)
-	}
-	// A lifetime of zero means the shortest to the user, the default to the Manager.
-	return sandbox.NewManager(e, sandbox.Options{Lifetime: max(c.Lifetime, time.Second), NoSweep: !c.OrphanReaper}), nil
 }
 
 // close gives up what a manager holds. What fails here cannot change how the
