@@ -73,24 +73,24 @@ const pinPrefix = "sandbox in "
 // getImage finds the image of the spec, or fetches it. A sandbox that has files keeps
 // the image that they are based on, also when its name stands for another one by now.
 func (c *creation) getImage(ctx context.Context) (err error) {
-	if c.stack, err = c.engine.finishFreezing(c.id.Home, c.dir); err != nil {
+	if c.stack, err = c.engine.finishFreezing(c.ID.Home, c.Dir); err != nil {
 		return err
 	}
-	if c.spec.Image == "" {
+	if c.Spec.Image == "" {
 		if len(c.stack.Sets) > 0 {
 			return fmt.Errorf("its files were forked from an image: name it, or remove the sandbox with its files")
 		}
 		return nil
 	}
-	source, err := image.Parse(c.spec.Image)
+	source, err := image.Parse(c.Spec.Image)
 	if err != nil {
 		return err
 	}
-	store, err := imagesFor(c.id.Home, c.ids)
+	store, err := imagesFor(c.ID.Home, c.ids)
 	if err != nil {
 		return err
 	}
-	pinned, err := store.Get(pin(c.dir))
+	pinned, err := store.Get(pin(c.Dir))
 	if err == nil && pinned.Source == source.String() {
 		return c.useImage(store, pinned)
 	}
@@ -111,14 +111,14 @@ func (c *creation) getImage(ctx context.Context) (err error) {
 		return err
 	}
 	// The directory comes first: a pin without one is garbage.
-	if err := c.makeDir(); err != nil {
+	if err := c.MakeDir(); err != nil {
 		return err
 	}
 	// Changes to one image mean nothing on another.
-	if err := removeAs(ctx, c.ids, filepath.Join(c.dir, rootName)); err != nil {
+	if err := removeAs(ctx, c.ids, filepath.Join(c.Dir, rootName)); err != nil {
 		return err
 	}
-	return store.Tag(ctx, pin(c.dir), img)
+	return store.Tag(ctx, pin(c.Dir), img)
 }
 
 func (c *creation) useImage(store *image.Store, img image.Image) error {
@@ -201,7 +201,7 @@ func (c *creation) describeImage() error {
 	if err := c.makeOwned(rootName); err != nil {
 		return err
 	}
-	top := filepath.Join(c.dir, rootName)
+	top := filepath.Join(c.Dir, rootName)
 	layers := filepath.Dir(filepath.Dir(c.layers[0]))
 	root := &jail.Image{Layers: jail.Bind{Source: layers}, Changes: jail.Bind{Source: top, Writable: true}}
 	for _, dir := range c.layers {
@@ -211,18 +211,18 @@ func (c *creation) describeImage() error {
 		}
 		root.Order = append(root.Order, rel)
 	}
-	c.config.Image = root
+	c.Config.Image = root
 	return errors.Join(c.handOverTree(&root.Layers, true), c.handOverTree(&root.Changes, false), c.describeStack())
 }
 
 // takeUser finds out who the image's commands run as, where the spec does not say.
 func (c *creation) takeUser() error {
-	if c.spec.User != "" || c.image.Config.User == "" {
+	if c.Spec.User != "" || c.image.Config.User == "" {
 		return nil
 	}
 	user, err := lookUpUser(c.layers, c.image.Config.User)
 	if err != nil {
-		return fmt.Errorf("cannot use image %q: %w; name a user with --user", c.spec.Image, err)
+		return fmt.Errorf("cannot use image %q: %w; name a user with --user", c.Spec.Image, err)
 	}
 	if c.ids.Mode == idsSingle {
 		c.imageUser = user // there is nobody else to be than root; the posture says so
