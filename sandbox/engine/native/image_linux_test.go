@@ -146,6 +146,8 @@ func TestAnImageSaysWhoWhereAndWith(t *testing.T) {
 	a.says(box, "pwd; echo $GREETING; echo $PATH; ls", "/srv/app\nhello world\n/usr/bin:/bin\nfile")
 	if who != "0 0" {
 		a.says(box, "whoami; echo $USER; echo y >made; stat -c %U made; mkdir /etc/no 2>/dev/null || echo refused", "agent\nagent\nagent\nrefused")
+		// One whom the image does not know joins those whom it does.
+		a.says(a.ensure("stranger", sandbox.Spec{Image: image, User: "4321:4321"}), "whoami; stat -c %U /srv/app", "user\nagent")
 	}
 	other := a.ensure("other", sandbox.Spec{Image: image, User: "0:0", Cwd: "/tmp", Env: map[string]string{"GREETING": "mine"}})
 	a.says(other, "id -u; pwd; echo $GREETING", "0\n/tmp\nmine")

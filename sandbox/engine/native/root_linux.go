@@ -312,33 +312,6 @@ func hostname(id sandbox.Identity) string {
 	return name[:min(len(name), 63)]
 }
 
-// userFiles tell who exists in a sandbox that has no image to say so.
-func userFiles(uid, gid int) []jail.File {
-	passwd, _ := userLine(0, 0)
-	passwd += "nobody:x:65534:65534:nobody:/nonexistent:/usr/sbin/nologin\n"
-	group := "root:x:0:\ntty:x:5:\nnogroup:x:65534:\n"
-	if uid != 0 {
-		line, _ := userLine(uid, gid)
-		passwd += line
-	}
-	if gid != 0 {
-		group += fmt.Sprintf("user:x:%d:\n", gid)
-	}
-	const order = "passwd: files\ngroup: files\nshadow: files\nhosts: files dns\nservices: files\nprotocols: files\n"
-	return []jail.File{
-		{Path: "/etc/passwd", Content: []byte(passwd)}, {Path: "/etc/group", Content: []byte(group)}, {Path: "/etc/nsswitch.conf", Content: []byte(order)},
-	}
-}
-
-// userLine is a user's line of /etc/passwd, with the name in it.
-func userLine(uid, gid int) (line, name string) {
-	name = "user"
-	if uid == 0 {
-		name = "root"
-	}
-	return fmt.Sprintf("%s:x:%d:%d:%s:%s:/bin/bash\n", name, uid, gid, name, sandbox.Home), name
-}
-
 // networkFiles are the parts of /etc that must tell of the sandbox's place in the
 // network, and not of the host's or of its image's.
 func networkFiles(id sandbox.Identity, network sandbox.Network) []jail.File {
