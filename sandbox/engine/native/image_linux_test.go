@@ -123,9 +123,17 @@ func (a *imageArena) stop(box *sandbox.Sandbox) {
 	}
 }
 
+// tools are the programs of most images here, which differ in other layers.
+var tools = sync.OnceValues(func() (hostimage.Layer, error) {
+	return hostimage.FromHost("bash", "sh", "cat", "ls", "id", "stat", "rm", "mkdir", "mv", "touch", "chmod", "ln", "find", "sort", "sleep", "readlink", "whoami", "echo", "wc")
+})
+
 func writeImage(t *testing.T, config hostimage.Config, layers ...[]hostimage.File) string {
 	t.Helper()
-	programs := []string{"bash", "sh", "cat", "ls", "id", "stat", "rm", "mkdir", "mv", "touch", "chmod", "ln", "find", "sort", "sleep", "readlink", "whoami", "echo", "wc"}
+	programs, err := tools()
+	if err != nil {
+		t.Fatal(err)
+	}
 	image, err := hostimage.Write(filepath.Join(t.TempDir(), "image"), config, programs, append([][]hostimage.File{hostimage.Base()}, layers...)...)
 	if err != nil {
 		t.Fatal(err)
