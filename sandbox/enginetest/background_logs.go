@@ -128,6 +128,7 @@ func logFollowed(t *testing.T, s *suite) {
 	line, size := counting(last)
 	p := b.start(sandbox.Background{Command: sandbox.Command{Line: "until [ -e /tmp/go ]; do sleep 0.02; done; " + line, Window: 256 << 10}})
 	var readers sync.WaitGroup
+	t.Cleanup(readers.Wait)
 	for i := range 2 {
 		readers.Go(func() {
 			var out total

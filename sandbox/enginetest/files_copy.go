@@ -215,8 +215,7 @@ func filesSwapped(t *testing.T, s *suite) {
 	b := s.box(t)
 	b.output("cd /workspace; mkdir -p root/real/d outside/d; echo untouched >outside/d/secret; cd root; ln -s /workspace/outside bad; ln -s real d")
 	flip := sandbox.Command{Line: "cd /workspace/root; while [ ! -e /workspace/stop ]; do ln -sfn ../outside x; mv -T x d; ln -sfn real x; mv -T x d; mv -T real x2; mv -T bad real; mv -T real bad; mv -T x2 real; done"}
-	done := make(chan outcome, 1)
-	go func() { done <- b.run(flip) }()
+	done := b.beside(flip)
 	f, ctx := b.filesIn("/workspace/root"), bounded(t)
 	blob := tarOf(t, entry{name: "d/d/secret", content: "evil"}, entry{name: "real/d/secret", content: "evil"}, entry{name: "real/d/new", content: "evil"})
 	worked := 0

@@ -83,10 +83,7 @@ func (c *conversation) hears(t *testing.T, text string) string {
 func inputStreams(t *testing.T, s *suite) {
 	b := s.box(t)
 	c := converse()
-	done := make(chan outcome)
-	go func() {
-		done <- b.run(sandbox.Command{Line: "while read -r line; do echo got $line; done; echo end", Stdin: c, Stdout: c})
-	}()
+	done := b.beside(sandbox.Command{Line: "while read -r line; do echo got $line; done; echo end", Stdin: c, Stdout: c})
 	for i := range 5 {
 		fmt.Fprintln(c.input, i)
 		c.hears(t, fmt.Sprintf("got %d\n", i))
@@ -254,12 +251,9 @@ func slowCaller(t *testing.T, s *suite) {
 	data := noise(3 << 20)
 	b.run(sandbox.Command{Line: "cat >/tmp/data", Stdin: bytes.NewReader(data)}).ended(0, sandbox.Exited)
 	w := &slowWriter{may: make(chan struct{})}
-	done := make(chan outcome)
 	// The window is smaller than the output, and still nothing is missed: the
 	// command waits for a caller that is there.
-	go func() {
-		done <- b.run(sandbox.Command{Line: "cat /tmp/data; : >/tmp/done", Stdout: w, Window: 64 << 10})
-	}()
+	done := b.beside(sandbox.Command{Line: "cat /tmp/data; : >/tmp/done", Stdout: w, Window: 64 << 10})
 	w.may <- struct{}{}
 	other := b.line("sleep 1; [ -e /tmp/done ]") // long enough to run ahead, if it did
 	if other.Code != 1 {
