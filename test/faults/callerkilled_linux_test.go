@@ -133,7 +133,7 @@ func lacking(hit map[byte]int) []string {
 }
 
 func TestCallerKilledAtAnyTime(t *testing.T) {
-	everyone(t, func(t *testing.T) {
+	eachAlone(t, func(t *testing.T) {
 		r := random(t)
 		k := &killing{arena: newArena(t), log: filepath.Join(scratch(t), "log"), kills: size(t, "HERMES_KILLS", fullSize, 5*fullSize)}
 		if err := os.Mkdir(k.log, 0o777); err != nil {

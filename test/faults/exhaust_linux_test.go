@@ -17,7 +17,7 @@ import (
 )
 
 func TestForkBombEndsAtItsTimeout(t *testing.T) {
-	everyone(t, func(t *testing.T) {
+	eachAlone(t, func(t *testing.T) {
 		a := newArena(t)
 		box := a.ensure("t", sandbox.Spec{Limits: sandbox.Limits{Pids: 60}})
 		guest := a.guests()
@@ -46,7 +46,7 @@ func few(text string, most int) bool {
 }
 
 func TestProcessLimitIsNamedWhenItIsReached(t *testing.T) {
-	everyone(t, func(t *testing.T) {
+	eachAlone(t, func(t *testing.T) {
 		a := newArena(t)
 		box := attackBox(a, sandbox.Spec{Limits: sandbox.Limits{Pids: 60}})
 		hog := make(chan outcome, 1)
@@ -70,7 +70,7 @@ func TestProcessLimitIsNamedWhenItIsReached(t *testing.T) {
 // A sandbox that has no room for a probe is described as it was set up, and meets no
 // demand until it was tried.
 func TestFullSandboxCanBeInspected(t *testing.T) {
-	everyone(t, func(t *testing.T) {
+	eachAlone(t, func(t *testing.T) {
 		a := newArena(t)
 		box := attackBox(a, sandbox.Spec{Limits: sandbox.Limits{Pids: 60}})
 		hog := make(chan outcome, 1)
@@ -92,7 +92,7 @@ func TestFullSandboxCanBeInspected(t *testing.T) {
 }
 
 func TestFilledTmp(t *testing.T) {
-	everyone(t, func(t *testing.T) {
+	eachAlone(t, func(t *testing.T) {
 		a := newArena(t)
 		box := a.ensure("t", sandbox.Spec{})
 		o := a.try(box, sandbox.Command{Line: "cat /dev/zero > /tmp/a; cat /dev/zero > /var/tmp/b; cat /dev/zero > /dev/shm/c; cat /dev/zero > /run/d; exit 6"})
@@ -110,7 +110,7 @@ func TestFilledTmp(t *testing.T) {
 
 // What is in memory counts as memory; a full one must not be the end.
 func TestFilledTmpWithinASmallMemoryLimit(t *testing.T) {
-	everyone(t, func(t *testing.T) {
+	eachAlone(t, func(t *testing.T) {
 		a := newArena(t)
 		for _, ephemeral := range []bool{false, true} {
 			fillMemory(a, a.ensure(fmt.Sprint("t", ephemeral), sandbox.Spec{Limits: sandbox.Limits{Memory: 128 << 20}, Ephemeral: ephemeral}))
@@ -130,7 +130,7 @@ func fillMemory(a *arena, box *sandbox.Sandbox) {
 }
 
 func TestMemoryLimit(t *testing.T) {
-	everyone(t, func(t *testing.T) {
+	eachAlone(t, func(t *testing.T) {
 		a := newArena(t)
 		box := a.ensure("t", sandbox.Spec{Limits: sandbox.Limits{Memory: 96 << 20}})
 		if !a.fact(box, sandbox.FactMemory).Enforced {
@@ -152,7 +152,7 @@ func TestMemoryLimit(t *testing.T) {
 
 // More commands at once than the guest has descriptors for fail, and nothing else does.
 func TestGuestSurvivesWithoutDescriptors(t *testing.T) {
-	everyone(t, func(t *testing.T) {
+	eachAlone(t, func(t *testing.T) {
 		a := newArena(t)
 		box := a.ensure("t", sandbox.Spec{})
 		guest := a.guests()

@@ -14,6 +14,8 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	accounting "hermes.example/hermes/sandbox/enginetest/account"
 )
 
 // account is an ordinary user that the tests make for themselves.
@@ -42,8 +44,8 @@ func (a *account) make() error {
 		if !a.ids {
 			args = append(args, "--key", "SUB_UID_COUNT=0", "--key", "SUB_GID_COUNT=0")
 		}
-		if out, err := exec.Command("useradd", append(args, a.name)...).CombinedOutput(); err != nil {
-			a.err = fmt.Errorf("cannot make the user %s: %v: %s", a.name, err, bytes.TrimSpace(out))
+		if err := accounting.Administer("useradd", append(args, a.name)...); err != nil {
+			a.err = fmt.Errorf("cannot make the user %s: %w", a.name, err)
 			return
 		}
 		a.made = true
@@ -71,7 +73,7 @@ func lookup(name string) (uid, gid int, err error) {
 func removeAccounts() {
 	for _, a := range accounts {
 		if a.made {
-			exec.Command("userdel", a.name).Run()
+			accounting.Administer("userdel", a.name)
 		}
 	}
 	passwd, _ := os.ReadFile("/etc/passwd")
@@ -79,14 +81,26 @@ func removeAccounts() {
 		name, _, _ := strings.Cut(line, ":")
 		pid, ours := strings.CutPrefix(name, accountPrefix)
 		if _, err := os.Stat("/proc/" + strings.TrimSuffix(pid, "i")); ours && err != nil {
-			exec.Command("userdel", name).Run()
+			accounting.Administer("userdel", name)
 		}
 	}
 }
 
 // everyone runs a test as the caller, and for root as ordinary users too, each in
-// a process of its own.
+// a process of its own. The users' run at the same time: most of it is waiting.
 func everyone(t *testing.T, test func(t *testing.T)) {
+	t.Helper()
+	asEach(t, test, (*testing.T).Parallel)
+}
+
+// eachAlone is everyone for tests that take what the machine has, or that must hit a
+// moment which they measured before.
+func eachAlone(t *testing.T, test func(t *testing.T)) {
+	t.Helper()
+	asEach(t, test, func(*testing.T) {})
+}
+
+func asEach(t *testing.T, test func(t *testing.T), begin func(t *testing.T)) {
 	t.Helper()
 	if os.Getuid() != 0 {
 		test(t)
@@ -95,7 +109,10 @@ func everyone(t *testing.T, test func(t *testing.T)) {
 	name := t.Name()
 	t.Run("root", test)
 	for _, a := range accounts {
-		t.Run(a.label, func(t *testing.T) { a.rerun(t, name) })
+		t.Run(a.label, func(t *testing.T) {
+			begin(t)
+			a.rerun(t, name)
+		})
 	}
 }
 

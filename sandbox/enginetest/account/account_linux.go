@@ -59,10 +59,16 @@ func New(t *testing.T, subordinate bool) Account {
 	return a
 }
 
-// administer runs a program that changes the list of users. Another one may have
-// it locked.
 func administer(t *testing.T, program string, args ...string) {
 	t.Helper()
+	if err := Administer(program, args...); err != nil {
+		t.Error(err)
+	}
+}
+
+// Administer runs a program that changes the list of users. Another one may have it
+// locked.
+func Administer(program string, args ...string) error {
 	const locked = 10
 	for try := 0; ; try++ {
 		out, err := exec.Command(program, args...).CombinedOutput()
@@ -72,9 +78,9 @@ func administer(t *testing.T, program string, args ...string) {
 			continue
 		}
 		if err != nil {
-			t.Errorf("%s: %v: %s", program, err, out)
+			return fmt.Errorf("%s: %v: %s", program, err, strings.TrimSpace(string(out)))
 		}
-		return
+		return nil
 	}
 }
 
