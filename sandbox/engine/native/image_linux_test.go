@@ -176,6 +176,15 @@ func TestChangesStayWithTheirSandboxAndTheirImage(t *testing.T) {
 	a.says(box, "cat /etc/which; ls -d /new /moved 2>/dev/null", "second")
 }
 
+// Whoever commands run as has a name, also where a layer takes the image's list away.
+func TestAnImageThatHasNoUsersNamesItsOwn(t *testing.T) {
+	a := newImageArena(t, native.Options{})
+	for _, gone := range []string{"etc/.wh.passwd", ".wh.etc"} {
+		image := writeImage(t, hostimage.Config{}, []hostimage.File{{Name: gone}})
+		a.says(a.ensure(gone, sandbox.Spec{Image: image}), "whoami; wc -l </etc/passwd", "root\n1")
+	}
+}
+
 func TestLayersHideWhatTheyRemove(t *testing.T) {
 	a := newImageArena(t, native.Options{})
 	box := a.ensure("t", sandbox.Spec{Image: layered(t)})

@@ -93,8 +93,8 @@ func lookUp(list, who string) []string {
 	return nil
 }
 
-// readTopmost reads a small file in the topmost layer that has it. One that none has
-// is empty.
+// readTopmost reads a small file in the topmost layer that has it. One that none has,
+// or that a layer takes away, is empty.
 func readTopmost(layers []string, file string) (string, error) {
 	for _, dir := range layers {
 		text, err := readInside(dir, file)
@@ -114,6 +114,10 @@ func readInside(dir, file string) (string, error) {
 	defer root.Close()
 	f, err := root.OpenFile(file, os.O_RDONLY|unix.O_NONBLOCK, 0)
 	if err != nil {
+		// A device in the place of a file, or of its directory, takes it away.
+		if info, lookErr := root.Lstat(file); errors.Is(err, unix.ENOTDIR) || lookErr == nil && info.Mode()&fs.ModeDevice != 0 {
+			return "", nil
+		}
 		return "", err
 	}
 	defer f.Close()
