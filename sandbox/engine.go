@@ -3,7 +3,11 @@ package sandbox
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io"
+	"maps"
+	"slices"
+	"strings"
 	"time"
 )
 
@@ -23,7 +27,8 @@ type Engine interface {
 	Find(ctx context.Context, id Identity) (Info, error)
 	// List returns all sandboxes of a home.
 	List(ctx context.Context, home string) ([]Info, error)
-	// Start brings a stopped sandbox back.
+	// Start brings a stopped or paused sandbox back. A paused one it leaves as it
+	// is, whatever its spec; what it returns says which.
 	Start(ctx context.Context, id Identity, spec Spec) (Info, error)
 	// Inspect tells what the engine set up and read back. The Manager holds it
 	// against what a process inside finds.
@@ -53,8 +58,22 @@ type Capabilities struct {
 	Mounts bool
 	// Images says that a Spec may name one.
 	Images bool
+	// Containers says that a Spec may have the part that is about them.
+	Containers bool
 	// Networks are the ones a Spec may name; the first is the default.
 	Networks []Network
+}
+
+// check refuses what an engine would have to leave out.
+func (c Capabilities) check(engine string, spec Spec) error {
+	if spec.Container.normal() != nil && !c.Containers {
+		return fmt.Errorf("the %s engine makes no containers and cannot do what the spec asks of one (%s); use an engine that does, or leave it out",
+			engine, strings.Join(slices.Sorted(maps.Keys(spec.Container.normal().fields())), ", "))
+	}
+	if len(c.Networks) > 0 && !slices.Contains(c.Networks, spec.Network) {
+		return fmt.Errorf("the %s engine has no network %q: it has %q", engine, spec.Network, c.Networks)
+	}
+	return nil
 }
 
 // State says whether a sandbox has a guest.
@@ -64,6 +83,7 @@ type State string
 const (
 	Running State = "running"
 	Stopped State = "stopped" // its files are there, nothing runs
+	Paused  State = "paused"  // held still by somebody; Start lets it go on
 )
 
 // Info is what an engine knows of a sandbox without asking its guest.
@@ -74,7 +94,10 @@ type Info struct {
 	Spec     Spec      `json:"spec"` // without the values of variables
 	SpecHash string    `json:"spec_hash"`
 	Created  time.Time `json:"created"`
-	Build    string    `json:"build"`
+	// Ended is when a stopped sandbox that holds more than its files ended; zero
+	// where that is not known, or it holds nothing else.
+	Ended time.Time `json:"ended,omitzero"`
+	Build string    `json:"build"`
 }
 
 var (

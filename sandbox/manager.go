@@ -80,8 +80,12 @@ func (m *Manager) Ensure(ctx context.Context, id Identity, spec Spec) (*Sandbox,
 	}
 	id = id.Normal()
 	// What an engine cannot leave out is its default.
-	if networks := m.engine.Capabilities().Networks; spec.Network == "" && len(networks) > 0 {
-		spec.Network = networks[0]
+	can := m.engine.Capabilities()
+	if spec.Network == "" && len(can.Networks) > 0 {
+		spec.Network = can.Networks[0]
+	}
+	if err := can.check(m.engine.Name(), spec); err != nil {
+		return nil, fmt.Errorf("cannot make a sandbox: %w", err)
 	}
 	conn, err := m.open(ctx, id, spec)
 	if err != nil {
@@ -94,6 +98,9 @@ func (m *Manager) Ensure(ctx context.Context, id Identity, spec Spec) (*Sandbox,
 func (m *Manager) Attach(ctx context.Context, id Identity) (*Sandbox, error) {
 	id = id.Normal()
 	info, err := m.engine.Find(ctx, id)
+	if err == nil && info.State == Paused {
+		info, err = m.engine.Start(ctx, id, info.Spec)
+	}
 	if err != nil {
 		return nil, err
 	}
@@ -188,7 +195,7 @@ func (m *Manager) open(ctx context.Context, id Identity, spec Spec) (conn *conne
 	if err != nil || len(spec.Require) == 0 {
 		return conn, err
 	}
-	posture, err := m.postureBy(ctx, id, conn)
+	posture, err := m.postureBy(ctx, id, spec, conn)
 	if err == nil {
 		err = posture.Check(spec.Require)
 	}
@@ -213,6 +220,9 @@ func (m *Manager) undo(ctx context.Context, id Identity) {
 // whether it made it.
 func (m *Manager) provide(ctx context.Context, id Identity, spec Spec) (made bool, err error) {
 	info, err := m.engine.Find(ctx, id)
+	if err == nil && info.State == Paused {
+		info, err = m.engine.Start(ctx, id, spec)
+	}
 	switch {
 	case errors.Is(err, ErrNotFound):
 		_, err = m.engine.Create(ctx, id, spec)
@@ -336,7 +346,7 @@ func (m *Manager) Inspect(ctx context.Context, id Identity) (Info, Posture, erro
 	if info.State != Running {
 		return info, Posture{}, nil
 	}
-	posture, err := m.posture(ctx, id)
+	posture, err := m.posture(ctx, id, info.Spec)
 	return info, posture, err
 }
 
@@ -424,22 +434,32 @@ func (m *Manager) sweep(ctx context.Context, opened Identity) {
 	}
 }
 
-// reap removes a running sandbox if its lease is free and its time is over.
-// A stopped one costs nothing but its files, which are its owner's.
+// reap removes a running sandbox if its lease is free and its time is over, and a
+// stopped one that holds more than its files, which are its owner's.
 func (m *Manager) reap(ctx context.Context, info Info) (bool, error) {
-	if info.State != Running {
+	if info.State == Paused || info.State == Stopped && !m.over(info) {
 		return false, nil
 	}
 	lock, err := m.lock(ctx, info.Identity)
 	if err != nil {
 		return false, err
 	}
-	retired, _, err := m.retire(ctx, info.Identity, wire.Retire{Idle: m.Window()})
-	if retired && err == nil {
+	var unused bool
+	if info.State == Running {
+		unused, _, err = m.retire(ctx, info.Identity, wire.Retire{Idle: m.Window()})
+	} else if info, err = m.engine.Find(ctx, info.Identity); err == nil { // it may have been started meanwhile
+		unused = info.State == Stopped && m.over(info)
+	}
+	if unused && err == nil {
 		err = m.engine.Remove(ctx, info.Identity, false)
 	}
-	lock.Release(retired && err == nil)
-	return retired, err
+	lock.Release(unused && err == nil)
+	return unused, err
+}
+
+// over says whether a stopped sandbox is known to have ended long enough ago.
+func (m *Manager) over(info Info) bool {
+	return !info.Ended.IsZero() && time.Since(info.Ended) >= m.Window()
 }
 
 func (m *Manager) lock(ctx context.Context, id Identity) (*rundir.Lock, error) {

@@ -34,6 +34,8 @@ type Spec struct {
 	User string `json:"user,omitempty"`
 	// Ephemeral sandboxes keep nothing and end with their last user.
 	Ephemeral bool `json:"ephemeral,omitempty"`
+	// Container is what only engines of containers can do.
+	Container *Container `json:"container,omitempty"`
 	// Require names parts of the posture without which the sandbox must not be.
 	Require []string `json:"-"`
 }
@@ -63,6 +65,9 @@ type Limits struct {
 	Memory int64   `json:"memory,omitempty"` // bytes
 	CPUs   float64 `json:"cpus,omitempty"`
 	Pids   int64   `json:"pids,omitempty"`
+	// Disk and SharedMemory, in bytes, are for engines of containers.
+	Disk         int64 `json:"disk,omitempty"`
+	SharedMemory int64 `json:"shared_memory,omitempty"`
 }
 
 // The default limits. Threads count as processes, and a build on a large machine
@@ -77,8 +82,9 @@ type Network string
 
 // The networks.
 const (
-	NetworkNone Network = "none"
-	NetworkHost Network = "host"
+	NetworkNone   Network = "none"
+	NetworkBridge Network = "bridge" // a network of the engine's, from which the outside is reached
+	NetworkHost   Network = "host"
 )
 
 // Paths of a sandbox that every engine provides.
@@ -113,6 +119,8 @@ func (s Spec) Normal() Spec {
 		slices.SortFunc(s.Mounts, func(a, b Mount) int { return strings.Compare(a.Target, b.Target) })
 	}
 	s.Limits.Memory, s.Limits.CPUs, s.Limits.Pids = max(s.Limits.Memory, -1), max(s.Limits.CPUs, 0), max(s.Limits.Pids, -1)
+	s.Limits.SharedMemory, s.Limits.Disk = max(s.Limits.SharedMemory, -1), max(s.Limits.Disk, -1)
+	s.Container = s.Container.normal()
 	return s
 }
 
@@ -121,8 +129,8 @@ func (s Spec) Validate() error {
 	if !isText(s.Image) {
 		return fmt.Errorf("the image name %q is not text", s.Image)
 	}
-	if s.Network != "" && s.Network != NetworkNone && s.Network != NetworkHost {
-		return fmt.Errorf("unknown network %q: use %q or %q", s.Network, NetworkNone, NetworkHost)
+	if !slices.Contains([]Network{"", NetworkNone, NetworkBridge, NetworkHost}, s.Network) {
+		return fmt.Errorf("unknown network %q: use %q, %q or %q", s.Network, NetworkNone, NetworkBridge, NetworkHost)
 	}
 	if !isText(s.Cwd) {
 		return fmt.Errorf("the working directory %q is not text", s.Cwd)
@@ -156,7 +164,7 @@ func (s Spec) Validate() error {
 		}
 		targets[path.Clean(m.Target)] = true
 	}
-	return nil
+	return s.Container.validate(s.Network, targets)
 }
 
 // isText says whether s survives being written down. A spec that does not could
@@ -173,13 +181,18 @@ func (m Mount) validate() error {
 	if !filepath.IsAbs(m.Source) {
 		return fmt.Errorf("the mount source %q is not absolute", m.Source)
 	}
-	if !path.IsAbs(m.Target) {
-		return fmt.Errorf("the mount target %q is not absolute", m.Target)
+	return checkTarget(m.Target)
+}
+
+// checkTarget says why nothing can be mounted there.
+func checkTarget(at string) error {
+	if !path.IsAbs(at) {
+		return fmt.Errorf("the mount target %q is not absolute", at)
 	}
-	target := path.Clean(m.Target)
+	target := path.Clean(at)
 	for _, p := range protected {
 		if target == p || p != "/" && strings.HasPrefix(target, p+"/") {
-			return fmt.Errorf("cannot mount at %s: it belongs to the sandbox itself", m.Target)
+			return fmt.Errorf("cannot mount at %s: it belongs to the sandbox itself", at)
 		}
 	}
 	return nil
@@ -246,6 +259,8 @@ func (s Spec) Difference(other Spec) []string {
 	add("memory", a.Limits.Memory, b.Limits.Memory)
 	add("cpus", a.Limits.CPUs, b.Limits.CPUs)
 	add("pids", a.Limits.Pids, b.Limits.Pids)
+	add("disk", a.Limits.Disk, b.Limits.Disk)
+	add("shared memory", a.Limits.SharedMemory, b.Limits.SharedMemory)
 	add("network", a.Network, b.Network)
 	add("user", a.User, b.User)
 	add("ephemeral", a.Ephemeral, b.Ephemeral)
@@ -253,6 +268,7 @@ func (s Spec) Difference(other Spec) []string {
 		diff = append(diff, "mounts: "+strings.Join(changed, ", "))
 	}
 	add("variables", fmt.Sprint(slices.Sorted(maps.Keys(a.Env))), fmt.Sprint(slices.Sorted(maps.Keys(b.Env))))
+	diff = append(diff, a.Container.difference(b.Container)...)
 	if len(diff) == 0 {
 		diff = append(diff, "the value of a variable")
 	}

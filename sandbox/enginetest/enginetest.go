@@ -53,6 +53,10 @@ const (
 	OwnNetwork Ability = "own network"
 	// ReadOnlyRoot: what the sandbox was not given cannot be written.
 	ReadOnlyRoot Ability = "read-only root"
+	// OwnIDs: root of a sandbox does not have the number of the machine's root.
+	OwnIDs Ability = "own ids"
+	// HiddenDoor: nothing inside sees where callers come in.
+	HiddenDoor Ability = "hidden door"
 	// OwnRoot: a sandbox has files, processes and a host name of its own.
 	OwnRoot Ability = "own root"
 )

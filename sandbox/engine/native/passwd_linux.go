@@ -11,6 +11,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"hermes.example/hermes/internal/accounts"
 	"hermes.example/hermes/internal/guest/jail"
 	"hermes.example/hermes/sandbox"
 )
@@ -20,44 +21,17 @@ func (c *creation) takeUser() error {
 	if c.Spec.User != "" || c.image.Config.User == "" {
 		return nil
 	}
-	user, err := lookUpUser(c.layers, c.image.Config.User)
+	account, err := accounts.Resolve(c.image.Config.User, func(file string) (string, error) { return readTopmost(c.layers, file) })
 	if err != nil {
 		return fmt.Errorf("cannot use image %q: %w; name a user with --user", c.Spec.Image, err)
 	}
+	user := fmt.Sprintf("%d:%d", account.UID, account.GID)
 	if c.ids.Mode == idsSingle {
 		c.imageUser = user // there is nobody else to be than root; the posture says so
 		return nil
 	}
 	c.user = user
 	return nil
-}
-
-// lookUpUser turns "name", "name:group" or numbers into ids, by the image's own files.
-func lookUpUser(layers []string, text string) (string, error) {
-	user, group, _ := strings.Cut(text, ":")
-	users, err := readTopmost(layers, "etc/passwd")
-	if err != nil {
-		return "", err
-	}
-	gid := "0"
-	if entry := lookUp(users, user); len(entry) > 3 {
-		user, gid = entry[2], entry[3]
-	}
-	if group != "" {
-		groups, err := readTopmost(layers, "etc/group")
-		if err != nil {
-			return "", err
-		}
-		gid = group
-		if entry := lookUp(groups, group); entry != nil {
-			gid = entry[2]
-		}
-	}
-	ids := user + ":" + gid
-	if _, _, err := (sandbox.Spec{User: ids}).UserIDs(); err != nil {
-		return "", fmt.Errorf("its user %q is not in its /etc/passwd", text)
-	}
-	return ids, nil
 }
 
 // nameUser says what the image calls the user that commands run as. One that it does
@@ -67,30 +41,19 @@ func (c *creation) nameUser() (name string, files []jail.File, err error) {
 	if err != nil {
 		return "", nil, err
 	}
-	users, err := readTopmost(c.layers, "etc/passwd")
+	users, err := readTopmost(c.layers, accounts.Users)
 	if err != nil {
 		return "", nil, err
 	}
-	if entry := lookUp(users, strconv.Itoa(uid)); entry != nil {
-		return entry[0], nil, nil
+	known, err := accounts.Resolve(strconv.Itoa(uid), func(string) (string, error) { return users, nil })
+	if err == nil && known.Name != "" {
+		return known.Name, nil, nil
 	}
 	if users != "" && !strings.HasSuffix(users, "\n") {
 		users += "\n"
 	}
-	line, name := userLine(uid, gid)
+	line, name := accounts.Stranger(uid, gid, sandbox.Home)
 	return name, []jail.File{{Path: "/etc/passwd", Content: []byte(users + line)}}, nil
-}
-
-// lookUp finds the line of a name or a number in the text of /etc/passwd or /etc/group.
-// It has three fields at least, or there is none.
-func lookUp(list, who string) []string {
-	for line := range strings.Lines(list) {
-		fields := strings.Split(strings.TrimSpace(line), ":")
-		if len(fields) > 2 && (fields[0] == who || fields[2] == who) {
-			return fields
-		}
-	}
-	return nil
 }
 
 // readTopmost reads a small file in the topmost layer that has it. One that none has,
@@ -127,11 +90,11 @@ func readInside(dir, file string) (string, error) {
 
 // userFiles tell who exists in a sandbox that has no image to say so.
 func userFiles(uid, gid int) []jail.File {
-	passwd, _ := userLine(0, 0)
+	passwd, _ := accounts.Stranger(0, 0, sandbox.Home)
 	passwd += "nobody:x:65534:65534:nobody:/nonexistent:/usr/sbin/nologin\n"
 	group := "root:x:0:\ntty:x:5:\nnogroup:x:65534:\n"
 	if uid != 0 {
-		line, _ := userLine(uid, gid)
+		line, _ := accounts.Stranger(uid, gid, sandbox.Home)
 		passwd += line
 	}
 	if gid != 0 {
@@ -141,13 +104,4 @@ func userFiles(uid, gid int) []jail.File {
 	return []jail.File{
 		{Path: "/etc/passwd", Content: []byte(passwd)}, {Path: "/etc/group", Content: []byte(group)}, {Path: "/etc/nsswitch.conf", Content: []byte(order)},
 	}
-}
-
-// userLine is a user's line of /etc/passwd, with the name in it.
-func userLine(uid, gid int) (line, name string) {
-	name = "user"
-	if uid == 0 {
-		name = "root"
-	}
-	return fmt.Sprintf("%s:x:%d:%d:%s:%s:/bin/bash\n", name, uid, gid, name, sandbox.Home), name
 }

@@ -14,6 +14,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"hermes.example/hermes/internal/accounts"
 	"hermes.example/hermes/internal/guest/jail"
 	"hermes.example/hermes/sandbox"
 )
@@ -62,7 +63,7 @@ func (c *creation) describeRoot() (jail.Config, error) {
 	if err != nil {
 		return jail.Config{}, err
 	}
-	_, name := userLine(uid, gid)
+	_, name := accounts.Stranger(uid, gid, sandbox.Home)
 	users := userFiles(uid, gid)
 	if c.image != nil {
 		if name, users, err = c.nameUser(); err != nil {

@@ -51,6 +51,12 @@ var variants = []variant{
 		new:  `filepath.Join(dir, id.Key()+fmt.Sprint(time.Now().UnixNano())+".lock")`,
 	},
 	{
+		name: "D15-files-only", test: "TestD15TheOverrideChoosesTheKind", in: "internal/daemon",
+		file: "internal/daemon/chosen.go",
+		old:  "if strings.ContainsAny(value, `/\\`) {",
+		new:  "{",
+	},
+	{
 		name: "D01-killed-cgroup-used-again", test: "TestGuestCannotBeStopped",
 		file: "internal/guest/cgroups_linux.go",
 		old:  " && !t.killed.Load()",
@@ -139,6 +145,24 @@ var variants = []variant{
 		file: "sandbox/findings.go",
 		old:  "	f.Value, f.Enforced = found, false\n",
 		new:  "	f.Value = found\n",
+	},
+	{
+		name: "D26-overrides-leave-facts-in-force", test: "TestD26AWeakenedFactIsNotEnforced", in: "sandbox",
+		file: "sandbox/deviations.go",
+		old:  "f.Enforced && d.Enforced",
+		new:  "f.Enforced",
+	},
+	{
+		name: "D26-rights-are-not-judged", test: "TestD26EveryWeakeningOverrideIsADeviation", in: "sandbox",
+		file: "sandbox/deviations.go",
+		old:  "		w.rights(c)\n",
+		new:  "",
+	},
+	{
+		name: "D07-containers-are-not-compared", test: "TestD07EveryFieldOfAContainerIsInTheHashAndIsSaid", in: "sandbox",
+		file: "sandbox/spec.go",
+		old:  "append(diff, a.Container.difference(b.Container)...)",
+		new:  "append(diff, a.Container.difference(a.Container)...)",
 	},
 	{
 		name: "traced-commands-stay-stopped", test: "TestCommandThatAsksToBeTracedEndsAsAnyOther",
