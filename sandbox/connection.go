@@ -85,7 +85,14 @@ type stream struct {
 	*wire.Writer
 }
 
-func (s *stream) hangUp() { s.Close() }
+// hangUp also wakes who reads: of a multiplexer's stream, closing only ends what we
+// write, and what the guest answers to that is not what was asked for.
+func (s *stream) hangUp() {
+	if line, ok := s.Closer.(interface{ SetReadDeadline(time.Time) error }); ok {
+		line.SetReadDeadline(time.Unix(1, 0))
+	}
+	s.Close()
+}
 
 // open starts a request with its first frame.
 func (c *connection) open(t wire.Type, m any) (*stream, error) {

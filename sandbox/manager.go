@@ -91,7 +91,7 @@ func (m *Manager) Ensure(ctx context.Context, id Identity, spec Spec) (*Sandbox,
 	if err != nil {
 		return nil, err
 	}
-	return m.hold(id, spec, conn, true), nil
+	return m.hold(id, spec, spec.Hash(), conn, true), nil
 }
 
 // Attach returns the identity's sandbox as it is, or ErrNotFound.
@@ -111,11 +111,11 @@ func (m *Manager) Attach(ctx context.Context, id Identity) (*Sandbox, error) {
 	if err != nil {
 		return nil, err
 	}
-	return m.hold(id, info.Spec, conn, false), nil
+	return m.hold(id, info.Spec, info.SpecHash, conn, false), nil
 }
 
-func (m *Manager) hold(id Identity, spec Spec, conn *connection, owner bool) *Sandbox {
-	box := &Sandbox{manager: m, identity: id, spec: spec, conn: conn, owner: owner}
+func (m *Manager) hold(id Identity, spec Spec, hash string, conn *connection, owner bool) *Sandbox {
+	box := &Sandbox{manager: m, identity: id, spec: spec, hash: hash, conn: conn, owner: owner}
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	m.boxes = append(m.boxes, box)

@@ -18,6 +18,7 @@ type Sandbox struct {
 	manager  *Manager
 	identity Identity
 	spec     Spec
+	hash     string
 	// owner says that we ensured it: we know its whole spec, so we can make it
 	// anew, and we remove it if it is ephemeral.
 	owner bool
@@ -34,6 +35,9 @@ func (s *Sandbox) Identity() Identity { return s.identity }
 // Spec is what the sandbox was made as. The values of variables are only there
 // if we made it.
 func (s *Sandbox) Spec() Spec { return s.spec }
+
+// SpecHash is the hash of all that it was made as, values of variables among it.
+func (s *Sandbox) SpecHash() string { return s.hash }
 
 // Exec runs a command and waits for its end. When ctx is cancelled the command
 // and its whole tree are ended, and the result says Interrupted.

@@ -151,6 +151,13 @@ func describeSpec(s sandbox.Spec) [][2]string {
 	if s.User != "" {
 		rows = append(rows, [2]string{"user", s.User})
 	}
+	if l := s.Limits; l.Disk != 0 || l.SharedMemory != 0 { // of containers only
+		size := "the engine's own"
+		if l.SharedMemory > 0 {
+			size = fmt.Sprintf("%d MiB", l.SharedMemory>>20)
+		}
+		rows = append(rows, [2]string{"disk", limit(l.Disk > 0, fmt.Sprintf("%d MiB", l.Disk>>20))}, [2]string{"shared memory", size})
+	}
 	for _, m := range s.Mounts {
 		access := "writable"
 		if m.ReadOnly {

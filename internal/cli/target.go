@@ -30,6 +30,7 @@ func engineNames() []string { return sortedNames(engines) }
 type target struct {
 	task, profile, engine string
 	engineGiven           func() bool // nil for commands without the flag
+	containers            bool        // its engine makes some
 }
 
 // addTarget adds all that says which sandbox is meant.
@@ -49,12 +50,15 @@ func (t *target) addProfile(cmd *cobra.Command) {
 }
 
 func (t *target) addEngine(cmd *cobra.Command) {
-	cmd.Flags().StringVar(&t.engine, "engine", "", "what makes the sandbox: `NAME`, one of "+strings.Join(engineNames(), ", ")+"\n(default TERMINAL_ENV, else "+config.DefaultEngine+")")
+	cmd.Flags().StringVar(&t.engine, "engine", "", "what makes the sandbox: `NAME`, one of "+strings.Join(engineNames(), ", ")+"\n(default TERMINAL_ENV, else "+config.DefaultEngine+", in Hermes' own image "+config.ImageEngine+")")
 	t.engineGiven = func() bool { return cmd.Flags().Changed("engine") }
 	mustComplete(cmd, "engine", cobra.FixedCompletions(engineNames(), cobra.ShellCompDirectiveNoFileComp))
 }
 
 func (t *target) identity(c config.Config) sandbox.Identity {
+	if t.containers && c.SharedKey != "" {
+		return shared(c, t.task)
+	}
 	return sandbox.Identity{Home: c.Home, Profile: t.profile, Task: t.task}
 }
 
@@ -75,17 +79,25 @@ func (t *target) open(a *app) (*sandbox.Manager, config.Config, error) {
 }
 
 func (t *target) manager(a *app, c config.Config) (*sandbox.Manager, error) {
+	name := c.Engine
 	if t.engineGiven != nil && t.engineGiven() {
-		return managerOf(a, c, t.engine)
+		name = t.engine
+		if engines[name] == nil {
+			return nil, usagef("cannot use the engine %q: this hermes has %s", name, strings.Join(engineNames(), ", "))
+		}
 	}
-	return managerOf(a, c, c.Engine)
+	m, err := managerOf(a, c, name)
+	if err == nil {
+		t.containers = m.Capabilities().Containers
+	}
+	return m, err
 }
 
 // managerOf returns a manager of the engine of that name.
 func managerOf(a *app, c config.Config, name string) (*sandbox.Manager, error) {
 	newEngine, ok := engines[name]
 	if !ok {
-		return nil, usagef("cannot use the engine %q: this hermes has %s; name one by --engine or TERMINAL_ENV", name, strings.Join(engineNames(), ", "))
+		return nil, &settingError{fmt.Sprintf("cannot use the backend %q: this hermes has %s; set terminal.backend or TERMINAL_ENV to one of them", name, strings.Join(engineNames(), ", "))}
 	}
 	e, err := newEngine(a, c)
 	if err != nil {

@@ -66,12 +66,21 @@ func endIsEvent(t *testing.T, s *suite) {
 	})
 	b.startLine("exit 3").wait(3, sandbox.Exited) // nobody asked
 	p := b.start(sandbox.Background{Command: sandbox.Command{Line: "exit 4"}, Notify: true})
-	if e := <-heard; e.Kind != sandbox.EventExit || e.Process != p.ID || e.Result == nil || e.Result.Code != 4 {
+	next := func() sandbox.Event {
+		select {
+		case e := <-heard:
+			return e
+		case err := <-ended:
+			t.Fatal(err)
+		}
+		return sandbox.Event{}
+	}
+	if e := next(); e.Kind != sandbox.EventExit || e.Process != p.ID || e.Result == nil || e.Result.Code != 4 {
 		t.Errorf("the event is %+v", e)
 	}
 	killed := b.start(sandbox.Background{Command: sandbox.Command{Line: "sleep 300"}, Notify: true})
 	killed.kill(0)
-	if e := <-heard; e.Number != 2 || e.Result == nil || e.Result.Reason != sandbox.Killed {
+	if e := next(); e.Number != 2 || e.Result == nil || e.Result.Reason != sandbox.Killed {
 		t.Errorf("the event is %+v", e)
 	}
 	cancel()

@@ -57,6 +57,8 @@ const (
 	OwnIDs Ability = "own ids"
 	// HiddenDoor: nothing inside sees where callers come in.
 	HiddenDoor Ability = "hidden door"
+	// DirectLines: every command can have a connection of its own.
+	DirectLines Ability = "direct lines"
 	// OwnRoot: a sandbox has files, processes and a host name of its own.
 	OwnRoot Ability = "own root"
 )

@@ -241,6 +241,17 @@ func fromOutside(conn net.Conn) bool {
 	return err == nil && outside
 }
 
+// dialGuest waits for a guest that is still starting.
+func dialGuest(name string) (*net.UnixConn, error) {
+	const patience = 5 * time.Second
+	for bound := time.Now().Add(patience); ; time.Sleep(patience / 500) {
+		conn, err := net.DialUnix("unix", nil, &net.UnixAddr{Name: name, Net: "unix"})
+		if err == nil || !errors.Is(err, unix.ECONNREFUSED) || time.Now().After(bound) {
+			return conn, err
+		}
+	}
+}
+
 // RunBridge carries a stream between its own input and output and the guest.
 func RunBridge() error {
 	// What passes through here is not for commands to read.
@@ -251,11 +262,10 @@ func RunBridge() error {
 	if err != nil {
 		return err
 	}
-	conn, err := net.Dial("unix", name)
+	line, err := dialGuest(name)
 	if err != nil {
 		return err
 	}
-	line := conn.(*net.UnixConn)
 	go func() {
 		io.Copy(line, os.Stdin)
 		line.CloseWrite()

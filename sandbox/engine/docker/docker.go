@@ -75,7 +75,7 @@ func (e *Engine) Name() string { return e.options.Name }
 
 // Capabilities tells what sandboxes of containers can have.
 func (e *Engine) Capabilities() sandbox.Capabilities {
-	return sandbox.Capabilities{Direct: true, Isolated: true, Mounts: true, Images: true, GuestBuild: e.build,
+	return sandbox.Capabilities{Direct: true, Isolated: true, Mounts: true, Images: true, Containers: true, GuestBuild: e.build,
 		Networks: []sandbox.Network{sandbox.NetworkBridge, sandbox.NetworkNone, sandbox.NetworkHost}}
 }
 

@@ -1,6 +1,7 @@
 package docker_test
 
 import (
+	"maps"
 	"os"
 	"runtime"
 	"testing"
@@ -10,27 +11,43 @@ import (
 	"hermes.example/hermes/sandbox"
 	"hermes.example/hermes/sandbox/engine/docker"
 	"hermes.example/hermes/sandbox/enginetest"
+	"hermes.example/hermes/test/containers"
+)
+
+// The suite starts this program again as other processes, which must speak to the same
+// daemon in the same way.
+const (
+	hostVariable   = "HERMES_TEST_ENGINE_HOST"
+	bridgeVariable = "HERMES_TEST_ENGINE_BRIDGE"
 )
 
 func TestMain(m *testing.M) { enginetest.Main(m, newEngine) }
 
-// bridgeVariable makes other processes of the suite come through the container, too.
-const bridgeVariable = "HERMES_TEST_BRIDGE"
-
 func newEngine() (sandbox.Engine, error) {
-	api, err := client.New(client.FromEnv)
+	api, err := client.New(client.WithHost(os.Getenv(hostVariable)))
 	if err != nil {
 		return nil, err
 	}
 	return docker.New(docker.Options{Client: api, Name: "docker", Arch: runtime.GOARCH, Bridge: os.Getenv(bridgeVariable) != ""})
 }
 
+func TestDocker(t *testing.T) { conform(t, containers.Docker(t), nil) }
+
+// TestDockerBridged is the suite over streams that pass through the container.
 func TestDockerBridged(t *testing.T) {
+	api := containers.Docker(t)
 	t.Setenv(bridgeVariable, "1")
-	TestDocker(t)
+	conform(t, api, map[enginetest.Ability]string{enginetest.DirectLines: "a connection costs a process in the container"})
 }
 
-func TestDocker(t *testing.T) {
+func conform(t *testing.T, api *client.Client, without map[enginetest.Ability]string) {
+	lacks := map[enginetest.Ability]string{
+		enginetest.ReadOnlyRoot: "an image's root is the sandbox's own",
+		enginetest.OwnIDs:       "the daemon does not remap ids",
+		enginetest.HiddenDoor:   "the guest's socket is in the container",
+	}
+	maps.Copy(lacks, without)
+	t.Setenv(hostVariable, api.DaemonHost())
 	enginetest.Run(t, enginetest.Config{
 		New: func(t testing.TB) (sandbox.Engine, string) {
 			e, err := newEngine()
@@ -39,11 +56,7 @@ func TestDocker(t *testing.T) {
 			}
 			return e, t.TempDir()
 		},
-		Spec: sandbox.Spec{Image: "hermes-hand:debian", Cwd: sandbox.Workspace, Network: sandbox.NetworkNone},
-		Without: map[enginetest.Ability]string{
-			enginetest.ReadOnlyRoot: "an image's root is the sandbox's own",
-			enginetest.OwnIDs:       "the daemon does not remap ids",
-			enginetest.HiddenDoor:   "the guest's socket is in the container",
-		},
+		Spec:    sandbox.Spec{Image: containers.Debian.In(t, api), Cwd: sandbox.Workspace, Network: sandbox.NetworkNone},
+		Without: lacks,
 	})
 }

@@ -10,7 +10,6 @@ import (
 	"github.com/moby/moby/api/types/container"
 	"github.com/moby/moby/client"
 
-	"hermes.example/hermes/internal/rmtree"
 	"hermes.example/hermes/sandbox"
 )
 
@@ -36,7 +35,7 @@ func (e *Engine) Remove(ctx context.Context, id sandbox.Identity, files bool) er
 	if !files {
 		return nil
 	}
-	return rmtree.Remove(e.dir(id))
+	return removeTree(e.dir(id))
 }
 
 // end stops and removes a container.

@@ -40,6 +40,9 @@ func (c *creation) check(context.Context) (err error) {
 	case c.Spec.Network != sandbox.NetworkHost:
 		return fmt.Errorf("a local sandbox has this machine's network: ask for %q, or use the native engine for %q", sandbox.NetworkHost, c.Spec.Network)
 	}
+	if l := c.Spec.Limits; l.Disk > 0 || l.SharedMemory > 0 {
+		return errors.New("a local sandbox has no limit of disk or shared memory: leave them out, or use the docker engine")
+	}
 	c.user, err = userOf(c.Spec)
 	return err
 }

@@ -42,6 +42,7 @@ type creation struct {
 func (e *Engine) create(ctx context.Context, id sandbox.Identity, spec sandbox.Spec) (*host.State, error) {
 	c := &creation{Making: e.NewMaking(id, spec), engine: e}
 	return c.Make(ctx,
+		c.traced("check spec", c.checkSpec),
 		c.traced("plan ids", c.planIDs),
 		c.traced("get image", c.getImage),
 		c.traced("check user", c.checkUser),
@@ -72,6 +73,17 @@ func (c *creation) traced(name string, step func(context.Context) error) func(co
 		trace(name, time.Since(began))
 		return nil
 	}
+}
+
+// checkSpec refuses what only containers have.
+func (c *creation) checkSpec(context.Context) error {
+	switch l := c.Spec.Limits; {
+	case c.Spec.Network == sandbox.NetworkBridge:
+		return fmt.Errorf("a native sandbox has no network %q: ask for %q or %q, or use the docker engine", c.Spec.Network, sandbox.NetworkNone, sandbox.NetworkHost)
+	case l.Disk > 0 || l.SharedMemory > 0:
+		return errors.New("a native sandbox has no limit of disk or shared memory: leave them out, or use the docker engine")
+	}
+	return nil
 }
 
 func (c *creation) planIDs(context.Context) (err error) {
