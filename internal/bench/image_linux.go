@@ -22,7 +22,11 @@ import (
 // images measures how an image is unpacked, how sandboxes start on it, and how one is
 // forked.
 func (r *runner) images() error {
-	image, err := hostimage.Write(filepath.Join(r.home, "image"), hostimage.Config{}, append([]string{"head"}, bashTrue[0]), hostimage.Base())
+	programs, err := hostimage.FromHost("head", bashTrue[0])
+	if err != nil {
+		return err
+	}
+	image, err := hostimage.Write(filepath.Join(r.home, "image"), hostimage.Config{}, programs, hostimage.Base())
 	if err != nil {
 		return err
 	}

@@ -29,8 +29,7 @@ func (s *suite) removed(b *box) {
 func endedUnderCommand(t *testing.T, s *suite) {
 	b := s.box(t)
 	c := converse()
-	done := make(chan outcome)
-	go func() { done <- b.run(sandbox.Command{Line: "echo ready; sleep 300", Stdout: c}) }()
+	done := b.beside(sandbox.Command{Line: "echo ready; sleep 300", Stdout: c})
 	c.hears(t, "ready")
 	s.removed(b)
 	if o := (<-done).ended(-1, sandbox.Lost); o.Message == "" {
@@ -59,12 +58,9 @@ func lostIsNotRepeated(t *testing.T, s *suite) {
 	b := s.box(t)
 	command := sandbox.Command{Line: "echo ran >>/workspace/ran; echo ready; sleep 300", ID: "once"}
 	c := converse()
-	done := make(chan outcome)
-	go func() {
-		command := command
-		command.Stdout = c
-		done <- b.run(command)
-	}()
+	first := command
+	first.Stdout = c
+	done := b.beside(first)
 	c.hears(t, "ready")
 	s.removed(b)
 	(<-done).ended(-1, sandbox.Lost)
@@ -117,10 +113,7 @@ func brokenLine(t *testing.T, s *suite) {
 	f := &fragile{Engine: s.engine}
 	b := s.ensure(t, s.another(t, f), s.identity(t), s.spec())
 	c := converse()
-	done := make(chan outcome)
-	go func() {
-		done <- b.run(sandbox.Command{Line: "echo ran >>/tmp/ran; echo ready; until [ -e /tmp/go ]; do sleep 0.02; done; echo end", Stdout: c})
-	}()
+	done := b.beside(sandbox.Command{Line: "echo ran >>/tmp/ran; echo ready; until [ -e /tmp/go ]; do sleep 0.02; done; echo end", Stdout: c})
 	c.hears(t, "ready")
 	f.cut()
 	s.ensure(t, s.another(t, s.engine), b.Identity(), s.spec()).output(": >/tmp/go")
