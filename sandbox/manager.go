@@ -251,8 +251,9 @@ func (m *Manager) replace(ctx context.Context, info Info, spec Spec, difference 
 	if m.options.Refuse && difference != nil {
 		return drift
 	}
+	var left legacy
 	for patience := time.Now().Add(leaving); ; {
-		retired, st, err := m.retire(ctx, info.Identity, wire.Retire{})
+		retired, st, err := m.retire(ctx, info.Identity, wire.Retire{}, &left)
 		if errors.Is(err, errUnsupported) {
 			return drift // it cannot say whether anybody needs it
 		}
@@ -274,15 +275,22 @@ func (m *Manager) replace(ctx context.Context, info Info, spec Spec, difference 
 	if err := m.engine.Remove(ctx, info.Identity, false); err != nil {
 		return err
 	}
-	_, err := m.engine.Create(ctx, info.Identity, spec)
+	if spec.Image != info.Spec.Image || spec.User != info.Spec.User {
+		left.drop(errors.New("the sandbox has other programs or another user now"))
+	}
+	carried, err := m.succeed(ctx, info.Identity, spec, left)
+	if carried.Lost != "" {
+		m.log.Warn("sessions of a replaced sandbox begin anew", "task", info.Identity.Task, "because", carried.Lost)
+	}
 	return err
 }
 
 // leaving is how long the guest may take to notice that a caller has gone.
 const leaving = 300 * time.Millisecond
 
-// retire asks a guest to end, and says whether it does.
-func (m *Manager) retire(ctx context.Context, id Identity, req wire.Retire) (bool, wire.Status, error) {
+// retire asks a guest to end, and says whether it does. What it hands over is put
+// into left, unless that is nil.
+func (m *Manager) retire(ctx context.Context, id Identity, req wire.Retire, left *legacy) (bool, wire.Status, error) {
 	var failed error
 	// A guest that ends may do so before its answer is read: then it is gone
 	// when it is asked again.
@@ -295,7 +303,7 @@ func (m *Manager) retire(ctx context.Context, id Identity, req wire.Retire) (boo
 			failed = err
 			continue
 		}
-		retired, st, err := conn.retire(req)
+		retired, st, err := conn.retire(req, left)
 		conn.close()
 		if err == nil {
 			return retired, st, nil
@@ -434,7 +442,7 @@ func (m *Manager) reap(ctx context.Context, info Info) (bool, error) {
 	if err != nil {
 		return false, err
 	}
-	retired, _, err := m.retire(ctx, info.Identity, wire.Retire{Idle: m.Window()})
+	retired, _, err := m.retire(ctx, info.Identity, wire.Retire{Idle: m.Window()}, nil)
 	if retired && err == nil {
 		err = m.engine.Remove(ctx, info.Identity, false)
 	}

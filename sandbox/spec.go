@@ -36,6 +36,9 @@ type Spec struct {
 	Ephemeral bool `json:"ephemeral,omitempty"`
 	// Require names parts of the posture without which the sandbox must not be.
 	Require []string `json:"-"`
+	// Successor says that the sandbox will be given sessions of an earlier one: its
+	// guest begins none before they are there.
+	Successor bool `json:"-"`
 }
 
 // Mount makes a file or directory of the host visible in the sandbox.

@@ -14,7 +14,7 @@ import (
 func (c *creation) describe() jail.Config {
 	config := jail.Config{
 		UID: c.user.uid, GID: c.user.gid, SetGroups: c.user.another,
-		Env: c.environment(), Cwd: c.here(c.spec.Cwd), Ephemeral: c.spec.Ephemeral, Build: c.engine.Build(),
+		Env: c.environment(), Cwd: c.here(c.spec.Cwd), Ephemeral: c.spec.Ephemeral, Successor: c.spec.Successor, Build: c.engine.Build(),
 		Beside: &jail.Beside{Name: commandPrefix(c.engine.RunName(c.id))},
 	}
 	if limitsProcesses(c.spec) {

@@ -75,6 +75,7 @@ func (c *creation) describeRoot() (jail.Config, error) {
 		Env:       c.environment(name),
 		Cwd:       c.cwd(),
 		Ephemeral: c.spec.Ephemeral,
+		Successor: c.spec.Successor,
 		Build:     c.engine.Build(),
 		Folders:   []string{"/etc", sandbox.Home, sandbox.Workspace},
 		Files:     append(users, networkFiles(c.id, c.spec.Network)...),

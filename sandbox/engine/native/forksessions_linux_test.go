@@ -1,0 +1,90 @@
+package native_test
+
+import (
+	"bytes"
+	"slices"
+	"strings"
+	"testing"
+
+	"hermes.example/hermes/internal/image/hostimage"
+	"hermes.example/hermes/sandbox"
+	"hermes.example/hermes/sandbox/engine/native"
+)
+
+// inSession runs a line in a session and compares what it prints.
+func (a *imageArena) inSession(box *sandbox.Sandbox, session, line, want string) sandbox.Result {
+	a.t.Helper()
+	var out bytes.Buffer
+	res, err := box.Session(session).Exec(a.t.Context(), sandbox.Command{Line: line, Stdout: &out})
+	if err != nil || out.String() != want {
+		a.t.Errorf("%q ended with %d (%v) and prints %q, not %q", line, res.Code, err, out.String(), want)
+	}
+	return res
+}
+
+func TestForksAndTheirOriginalGoOnWithTheSessions(t *testing.T) {
+	a := newImageArena(t, native.Options{})
+	spec := sandbox.Spec{Image: writeImage(t, hostimage.Config{}), Env: map[string]string{"GIVEN": "by spec", "SECRET": "s3cr3t"}}
+	p := a.ensure("p", spec)
+	a.inSession(p, "s", `mkdir -p /srv/deep; cd /srv/deep; export RAW=$'\xff\xfe\x80 \x01"'; declare -ix N=7; declare -ax LIST=(a 'b c'); unset GIVEN
+		greet() { echo "hello $1"; }; alias shout='echo LOUD'`, "")
+	a.inSession(p, "other", "export ONLY=here", "")
+	carried, err := a.manager.Fork(t.Context(), a.id("p"), []sandbox.Identity{a.id("one"), a.id("two")})
+	if err != nil || carried.Lost != "" || !slices.Equal(carried.Sessions, []string{"other", "s"}) {
+		t.Fatalf("%+v, %v", carried, err)
+	}
+	const look = `pwd; printf '%s\n' "$RAW"; N=N+1; echo $N "${LIST[1]}" ${GIVEN-unset} $SECRET; greet you; shout`
+	const seen = "/srv/deep\n\xff\xfe\x80 \x01\"\n8 b c unset s3cr3t\nhello you\nLOUD\n"
+	// The hold that was there before, and new ones.
+	if res := a.inSession(p, "s", "( "+look+" )", seen); res.Recreated {
+		t.Error("the original was made anew for the command, and not by the fork")
+	}
+	one, two := a.ensure("one", spec), a.ensure("two", spec)
+	for _, box := range []*sandbox.Sandbox{one, two, a.ensure("p", spec)} {
+		a.inSession(box, "s", "( "+look+" )", seen)
+		a.inSession(box, "other", "echo $ONLY", "here\n")
+		a.says(box, "echo $GIVEN $SECRET", "by spec s3cr3t") // and commands without a session have the sandbox's own
+	}
+	// From here on each has its own.
+	a.inSession(one, "s", "cd /; export RAW=one; unset -f greet; unalias shout; export MINE=1", "")
+	a.inSession(p, "s", "export RAW=original", "")
+	a.inSession(two, "s", look+"; echo ${MINE-none}", seen+"none\n")
+	a.inSession(one, "s", "pwd; echo $RAW; type greet shout 2>/dev/null | cat", "/\none\n")
+	a.inSession(p, "s", "pwd; echo $RAW; greet x", "/srv/deep\noriginal\nhello x\n")
+}
+
+// A commit ends the original too, and so does a fork that fails.
+func TestWhatEndsTheOriginalKeepsItsSessions(t *testing.T) {
+	a := newImageArena(t, native.Options{})
+	spec := sandbox.Spec{Image: writeImage(t, hostimage.Config{})}
+	p := a.ensure("p", spec)
+	a.inSession(p, "s", "cd /usr; export A=1", "")
+	a.stop(a.ensure("kept", spec))
+	if err := a.fork("p", "kept"); err == nil || !strings.Contains(err.Error(), "keeps files of an earlier") {
+		t.Errorf("to a name that has files: %v", err)
+	}
+	a.inSession(p, "s", "pwd; echo $A", "/usr\n1\n")
+	if err := a.fork("p", "one"); err != nil {
+		t.Fatal(err)
+	}
+	a.says(a.ensure("one", spec), "echo x >/x", "")
+	if err := a.commit("one", "/x"); err != nil {
+		t.Fatal(err)
+	}
+	a.inSession(p, "s", "pwd; echo $A; cat /x", "/usr\n1\nx\n")
+}
+
+// Without sessions there is nothing to hand over, and nothing is started for it.
+func TestForksWithoutSessionsDoNotRun(t *testing.T) {
+	a := newImageArena(t, native.Options{})
+	spec := sandbox.Spec{Image: writeImage(t, hostimage.Config{})}
+	a.says(a.ensure("p", spec), "echo x >/x", "")
+	if err := a.fork("p", "one"); err != nil {
+		t.Fatal(err)
+	}
+	for _, task := range []string{"p", "one"} {
+		if info, err := a.manager.Find(t.Context(), a.id(task)); err == nil && info.State == sandbox.Running {
+			t.Errorf("%s runs", task)
+		}
+	}
+}
