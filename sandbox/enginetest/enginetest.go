@@ -67,7 +67,7 @@ type test struct {
 func tests() []test {
 	return slices.Concat(
 		commandTests, timeoutTests, streamTests, terminalTests, environmentTests,
-		sessionTests, sessionEnvTests, sessionEndTests, sessionParallelTests, sessionPrivateTests, shellTests,
+		sessionTests, sessionEnvTests, sessionEndTests, sessionParallelTests, sessionPrivateTests, sessionHandoverTests, shellTests,
 		replayTests, lossTests,
 		reuseTests, nameTests, driftTests, requireTests, lifeTests, ephemeralTests, reaperTests,
 		backgroundTests, backgroundEndTests, backgroundInputTests, backgroundLogTests, backgroundEventTests,
