@@ -101,7 +101,7 @@ func (m *Manager) Fork(ctx context.Context, id Identity, copies []Identity) (Car
 	if err := f.Fork(ctx, id, all[1:]); err != nil {
 		return m.resume(ctx, parked, id), err
 	}
-	return m.resume(ctx, parked, all...), nil
+	return m.resume(ctx, parked, id, all[1:]...), nil
 }
 
 // lockAll takes the locks of several identities, in one order for everybody.

@@ -121,8 +121,9 @@ func (m *Manager) bequeath(ctx context.Context, id Identity, sessions []wire.Han
 }
 
 // resume brings sandboxes back that go on with the sessions of a parked one: itself,
-// and copies of it. Without sessions they come back at their next use.
-func (m *Manager) resume(ctx context.Context, p parked, ids ...Identity) Carried {
+// and copies of it. Without sessions they come back at their next use. The parked one
+// comes back also when the caller has given up: it has other users.
+func (m *Manager) resume(ctx context.Context, p parked, itself Identity, copies ...Identity) Carried {
 	spec, err := p.spec()
 	if err != nil {
 		p.left.drop(err)
@@ -130,16 +131,15 @@ func (m *Manager) resume(ctx context.Context, p parked, ids ...Identity) Carried
 	if len(p.left.sessions) == 0 {
 		return p.left.carried(wire.Inherited{})
 	}
-	var all Carried
-	for i, id := range ids {
-		c, err := m.succeed(ctx, id, spec, p.left)
-		if err != nil {
-			c.Lost = err.Error()
-		}
-		if i == 0 {
-			all.Sessions = c.Sessions
-		}
-		all.Lost = cmp.Or(all.Lost, c.Lost)
+	detached, cancel := context.WithTimeout(context.WithoutCancel(ctx), closeBound)
+	defer cancel()
+	all, err := m.succeed(detached, itself, spec, p.left)
+	for _, id := range copies {
+		c, failed := m.succeed(ctx, id, spec, p.left)
+		all.Lost, err = cmp.Or(all.Lost, c.Lost), cmp.Or(err, failed)
+	}
+	if err != nil {
+		all.Lost = err.Error()
 	}
 	return all
 }

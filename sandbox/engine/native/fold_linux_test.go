@@ -34,20 +34,20 @@ func (a *imageArena) sets() int {
 const (
 	foldBefore = `echo old >/srv/file; echo old >/srv/image; mkdir -p /srv/dir/sub /srv/opaque /srv/todir /srv/gone; echo a >/srv/dir/a; echo b >/srv/dir/sub/b
 		echo hidden >/srv/opaque/hidden; echo f >/srv/tofile; rm -r /srv/imagedir; rm /srv/imagefile; echo x >/srv/gone/x; ln /srv/dir/a /srv/hard; ln -s dir /srv/link
-		rm -r /srv/over; echo file >/srv/over; chmod 700 /srv/dir; echo h >~/h; echo w >/workspace/w`
+		rm -r /srv/over; echo file >/srv/over; chmod 700 /srv/dir; rm -r /srv/anew; mkdir /srv/anew; echo 1 >/srv/anew/one; echo h >~/h; echo w >/workspace/w`
 	foldBetween = `echo new >/srv/file; echo c >/srv/dir/c; rm /srv/dir/a; chmod 750 /srv/dir; rm -r /srv/opaque; mkdir /srv/opaque; echo shown >/srv/opaque/shown
 		rm /srv/tofile; mkdir /srv/tofile; echo in >/srv/tofile/in; rm -r /srv/todir; echo now >/srv/todir; rm -r /srv/gone; mkdir /srv/imagedir; echo again >/srv/imagedir/again
-		rm /srv/over; mkdir /srv/over; echo own >/srv/over/own; rm ~/h; echo w2 >>/workspace/w`
+		rm /srv/over; mkdir /srv/over; echo own >/srv/over/own; echo 2 >/srv/anew/two; rm ~/h; echo w2 >>/workspace/w`
 	foldLook = `cd /srv; find . | sort; cat file image dir/c dir/sub/b opaque/shown tofile/in todir imagedir/again hard over/own /workspace/w; readlink link
 		stat -c '%n %a' dir; ls ~; echo end`
-	foldSeen = ".\n./dir\n./dir/c\n./dir/sub\n./dir/sub/b\n./dir/under\n./file\n./hard\n./image\n./imagedir\n./imagedir/again\n./link\n./opaque\n./opaque/shown\n" +
+	foldSeen = ".\n./anew\n./anew/one\n./anew/two\n./dir\n./dir/c\n./dir/sub\n./dir/sub/b\n./dir/under\n./file\n./hard\n./image\n./imagedir\n./imagedir/again\n./link\n./opaque\n./opaque/shown\n" +
 		"./over\n./over/own\n./todir\n./tofile\n./tofile/in\nnew\nold\nc\nb\nshown\nin\nnow\nagain\na\nown\nw\nw2\ndir\ndir 750\nend"
 )
 
 func TestSetsThatNobodyElseNeedsAreFolded(t *testing.T) {
 	a := newImageArena(t, native.Options{})
 	spec := sandbox.Spec{Cwd: "/", Image: writeImage(t, hostimage.Config{}, []hostimage.File{{Name: "srv/image", Content: "i"}, {Name: "srv/imagefile", Content: "i"},
-		{Name: "srv/imagedir/under", Content: "u"}, {Name: "srv/over/under", Content: "u"}, {Name: "srv/dir/under", Content: "u"}})}
+		{Name: "srv/imagedir/under", Content: "u"}, {Name: "srv/over/under", Content: "u"}, {Name: "srv/dir/under", Content: "u"}, {Name: "srv/anew/under", Content: "u"}})}
 	a.says(a.ensure("p", spec), foldBefore, "")
 	a.forkAway("p")
 	a.says(a.ensure("p", spec), foldBetween, "")

@@ -2,6 +2,11 @@ package native_test
 
 import (
 	"bytes"
+	"context"
+	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -45,12 +50,39 @@ func TestForksAndTheirOriginalGoOnWithTheSessions(t *testing.T) {
 		a.inSession(box, "other", "echo $ONLY", "here\n")
 		a.says(box, "echo $GIVEN $SECRET", "by spec s3cr3t") // and commands without a session have the sandbox's own
 	}
+	a.onNoDisk("s3cr3t")
 	// From here on each has its own.
 	a.inSession(one, "s", "cd /; export RAW=one; unset -f greet; unalias shout; export MINE=1", "")
 	a.inSession(p, "s", "export RAW=original", "")
 	a.inSession(two, "s", look+"; echo ${MINE-none}", seen+"none\n")
 	a.inSession(one, "s", "pwd; echo $RAW; type greet shout 2>/dev/null | cat", "/\none\n")
 	a.inSession(p, "s", "pwd; echo $RAW; greet x", "/srv/deep\noriginal\nhello x\n")
+}
+
+// onNoDisk looks for a secret of sessions in all files of the home and of the run
+// directory.
+func (a *imageArena) onNoDisk(secret string) {
+	a.t.Helper()
+	files := 0
+	for _, dir := range []string{filepath.Join(a.home, "sandboxes"), os.Getenv("XDG_RUNTIME_DIR")} {
+		err := filepath.WalkDir(dir, func(at string, d fs.DirEntry, err error) error {
+			if err != nil || !d.Type().IsRegular() {
+				return err
+			}
+			files++
+			data, err := os.ReadFile(at)
+			if strings.Contains(string(data), secret) {
+				a.t.Errorf("it is in %s", at)
+			}
+			return err
+		})
+		if err != nil {
+			a.t.Error(err)
+		}
+	}
+	if files == 0 {
+		a.t.Error("there is nothing to look at")
+	}
 }
 
 // A commit ends the original too, and so does a fork that fails.
@@ -87,4 +119,34 @@ func TestForksWithoutSessionsDoNotRun(t *testing.T) {
 			t.Errorf("%s runs", task)
 		}
 	}
+}
+
+// Who gives a fork up half way leaves the original to its other users.
+func TestAForkThatIsGivenUpKeepsTheSessions(t *testing.T) {
+	a := newImageArena(t, native.Options{})
+	p := a.ensure("p", sandbox.Spec{Image: writeImage(t, hostimage.Config{})})
+	a.inSession(p, "s", "cd /usr; export A=1", "")
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	e, err := native.New(native.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	m := sandbox.NewManager(&givesUp{e.(*native.Engine), cancel}, sandbox.Options{NoSweep: true})
+	defer m.Close()
+	if _, err := m.Fork(ctx, a.id("p"), []sandbox.Identity{a.id("one")}); !errors.Is(err, context.Canceled) {
+		t.Errorf("the fork ends with %v", err)
+	}
+	a.inSession(p, "s", "pwd; echo $A", "/usr\n1\n")
+}
+
+// givesUp is an engine whose caller gives up when the fork begins.
+type givesUp struct {
+	*native.Engine
+	cancel context.CancelFunc
+}
+
+func (e *givesUp) Fork(ctx context.Context, _ sandbox.Identity, _ []sandbox.Identity) error {
+	e.cancel()
+	return ctx.Err()
 }
