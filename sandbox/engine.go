@@ -23,7 +23,8 @@ type Engine interface {
 	Find(ctx context.Context, id Identity) (Info, error)
 	// List returns all sandboxes of a home.
 	List(ctx context.Context, home string) ([]Info, error)
-	// Start brings a stopped sandbox back.
+	// Start brings a stopped or paused sandbox back. A paused one it leaves as it
+	// is, whatever its spec; what it returns says which.
 	Start(ctx context.Context, id Identity, spec Spec) (Info, error)
 	// Inspect tells what the engine set up and read back. The Manager holds it
 	// against what a process inside finds.
@@ -64,6 +65,7 @@ type State string
 const (
 	Running State = "running"
 	Stopped State = "stopped" // its files are there, nothing runs
+	Paused  State = "paused"  // held still by somebody; Start lets it go on
 )
 
 // Info is what an engine knows of a sandbox without asking its guest.
@@ -74,7 +76,10 @@ type Info struct {
 	Spec     Spec      `json:"spec"` // without the values of variables
 	SpecHash string    `json:"spec_hash"`
 	Created  time.Time `json:"created"`
-	Build    string    `json:"build"`
+	// Ended is when a stopped sandbox that holds more than its files ended; zero
+	// where that is not known, or it holds nothing else.
+	Ended time.Time `json:"ended,omitzero"`
+	Build string    `json:"build"`
 }
 
 var (

@@ -27,9 +27,7 @@ func (p *Posture) holdAgainst(found wire.Probe, out outside) {
 				f.refute("shared with the host: " + strings.Join(shared, " "))
 			}
 		case FactIDs:
-			if ids := subid.MapText(found.UIDMap); !strings.HasSuffix(f.Value, ids) {
-				f.refute(ids)
-			}
+			f.holdIDs(found.UIDMap)
 		case FactCapabilities:
 			caps := strings.Join(found.Capabilities, " ")
 			if caps == "" {
@@ -62,6 +60,22 @@ func (p *Posture) holdAgainst(found wire.Probe, out outside) {
 	p.Facts = append(p.Facts, hostFact(p.Host, found.Mounts, out), callsFact(p.Trials))
 }
 
+// holdIDs compares the map of ids. An engine that does not make it itself leaves it to
+// be found.
+func (f *Fact) holdIDs(uidMap string) {
+	ids := subid.MapText(uidMap)
+	if f.Value != "" {
+		if !strings.HasSuffix(f.Value, ids) {
+			f.refute(ids)
+		}
+		return
+	}
+	f.Value = "container: " + ids
+	if subid.MapsRoot(uidMap) {
+		f.Value, f.Deviation = "shared: "+ids, "root inside has the number of root outside; a daemon that is rootless, or remaps ids, tells them apart"
+	}
+}
+
 // holds refutes a fact that is claimed and not found.
 func (f *Fact) holds(found bool) {
 	if f.Enforced && !found {
@@ -92,7 +106,9 @@ func visible(mounts []wire.ProbedMount, out outside) []HostPath {
 	var paths []HostPath
 	for _, m := range mounts {
 		hides := m.Device && strings.HasPrefix(m.Target, "/proc/")
-		if out.systems[m.System] && !hides {
+		// Engines of containers have a sandbox's root mounted out here, too.
+		own := m.Target == "/" && (m.System != out.rootSystem || m.Root != out.root)
+		if out.systems[m.System] && !hides && !own {
 			paths = append(paths, HostPath{Path: m.Target, Writable: !m.ReadOnly, Device: m.Device})
 		}
 	}

@@ -94,6 +94,9 @@ func (m *Manager) Ensure(ctx context.Context, id Identity, spec Spec) (*Sandbox,
 func (m *Manager) Attach(ctx context.Context, id Identity) (*Sandbox, error) {
 	id = id.Normal()
 	info, err := m.engine.Find(ctx, id)
+	if err == nil && info.State == Paused {
+		info, err = m.engine.Start(ctx, id, info.Spec)
+	}
 	if err != nil {
 		return nil, err
 	}
@@ -213,6 +216,9 @@ func (m *Manager) undo(ctx context.Context, id Identity) {
 // whether it made it.
 func (m *Manager) provide(ctx context.Context, id Identity, spec Spec) (made bool, err error) {
 	info, err := m.engine.Find(ctx, id)
+	if err == nil && info.State == Paused {
+		info, err = m.engine.Start(ctx, id, spec)
+	}
 	switch {
 	case errors.Is(err, ErrNotFound):
 		_, err = m.engine.Create(ctx, id, spec)
@@ -432,22 +438,32 @@ func (m *Manager) sweep(ctx context.Context, opened Identity) {
 	}
 }
 
-// reap removes a running sandbox if its lease is free and its time is over.
-// A stopped one costs nothing but its files, which are its owner's.
+// reap removes a running sandbox if its lease is free and its time is over, and a
+// stopped one that holds more than its files, which are its owner's.
 func (m *Manager) reap(ctx context.Context, info Info) (bool, error) {
-	if info.State != Running {
+	if info.State == Paused || info.State == Stopped && !m.over(info) {
 		return false, nil
 	}
 	lock, err := m.lock(ctx, info.Identity)
 	if err != nil {
 		return false, err
 	}
-	retired, _, err := m.retire(ctx, info.Identity, wire.Retire{Idle: m.Window()}, nil)
-	if retired && err == nil {
+	var unused bool
+	if info.State == Running {
+		unused, _, err = m.retire(ctx, info.Identity, wire.Retire{Idle: m.Window()}, nil)
+	} else if info, err = m.engine.Find(ctx, info.Identity); err == nil { // it may have been started meanwhile
+		unused = info.State == Stopped && m.over(info)
+	}
+	if unused && err == nil {
 		err = m.engine.Remove(ctx, info.Identity, false)
 	}
-	lock.Release(retired && err == nil)
-	return retired, err
+	lock.Release(unused && err == nil)
+	return unused, err
+}
+
+// over says whether a stopped sandbox is known to have ended long enough ago.
+func (m *Manager) over(info Info) bool {
+	return !info.Ended.IsZero() && time.Since(info.Ended) >= m.Window()
 }
 
 func (m *Manager) lock(ctx context.Context, id Identity) (*rundir.Lock, error) {

@@ -66,6 +66,9 @@ type Limits struct {
 	Memory int64   `json:"memory,omitempty"` // bytes
 	CPUs   float64 `json:"cpus,omitempty"`
 	Pids   int64   `json:"pids,omitempty"`
+	// Disk and SharedMemory, in bytes, are for engines of containers.
+	Disk         int64 `json:"disk,omitempty"`
+	SharedMemory int64 `json:"shared_memory,omitempty"`
 }
 
 // The default limits. Threads count as processes, and a build on a large machine
@@ -80,8 +83,9 @@ type Network string
 
 // The networks.
 const (
-	NetworkNone Network = "none"
-	NetworkHost Network = "host"
+	NetworkNone   Network = "none"
+	NetworkBridge Network = "bridge" // a network of the engine's, from which the outside is reached
+	NetworkHost   Network = "host"
 )
 
 // Paths of a sandbox that every engine provides.
@@ -124,8 +128,8 @@ func (s Spec) Validate() error {
 	if !isText(s.Image) {
 		return fmt.Errorf("the image name %q is not text", s.Image)
 	}
-	if s.Network != "" && s.Network != NetworkNone && s.Network != NetworkHost {
-		return fmt.Errorf("unknown network %q: use %q or %q", s.Network, NetworkNone, NetworkHost)
+	if !slices.Contains([]Network{"", NetworkNone, NetworkBridge, NetworkHost}, s.Network) {
+		return fmt.Errorf("unknown network %q: use %q, %q or %q", s.Network, NetworkNone, NetworkBridge, NetworkHost)
 	}
 	if !isText(s.Cwd) {
 		return fmt.Errorf("the working directory %q is not text", s.Cwd)
@@ -249,6 +253,8 @@ func (s Spec) Difference(other Spec) []string {
 	add("memory", a.Limits.Memory, b.Limits.Memory)
 	add("cpus", a.Limits.CPUs, b.Limits.CPUs)
 	add("pids", a.Limits.Pids, b.Limits.Pids)
+	add("disk", a.Limits.Disk, b.Limits.Disk)
+	add("shared memory", a.Limits.SharedMemory, b.Limits.SharedMemory)
 	add("network", a.Network, b.Network)
 	add("user", a.User, b.User)
 	add("ephemeral", a.Ephemeral, b.Ephemeral)

@@ -7,6 +7,7 @@ package main
 import (
 	"os"
 
+	"hermes.example/hermes/internal/contained"
 	"hermes.example/hermes/internal/guest/jail"
 	"hermes.example/hermes/internal/guest/probe"
 )
@@ -14,6 +15,10 @@ import (
 func main() {
 	run := jail.Run
 	switch {
+	case len(os.Args) >= 2 && os.Args[1] == contained.Mode:
+		run = func() error { return jail.RunContained(os.Args[2:]) }
+	case len(os.Args) == 2 && os.Args[1] == contained.BridgeMode:
+		run = jail.RunBridge
 	case len(os.Args) == 3 && os.Args[1] == "remove":
 		run = func() error { return jail.RemoveTree(os.Args[2]) }
 	case len(os.Args) >= 2 && os.Args[1] == probe.Mode:

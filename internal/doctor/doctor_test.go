@@ -3,8 +3,6 @@ package doctor
 import (
 	"context"
 	"errors"
-	"net"
-	"net/http"
 	"os"
 	"path/filepath"
 	"strings"
@@ -66,50 +64,6 @@ func only(t *testing.T, found []Finding) Finding {
 		t.Fatalf("%d findings: %+v", len(found), found)
 	}
 	return found[0]
-}
-
-func TestDocker(t *testing.T) {
-	const permission = "fails: permission denied while trying to connect to the Docker daemon socket"
-	systemd := map[string]string{"/run/systemd/system/x": ""}
-	for _, c := range []struct {
-		name            string
-		files, programs map[string]string
-		severity        Severity
-		found, fix      string
-	}{
-		{"absent", nil, map[string]string{"apt-get": ""}, Note, "not installed", "sudo apt-get install --yes docker.io"},
-		{"answers", nil, map[string]string{"docker": "20.10.24"}, OK, "version 20.10.24", ""},
-		{"hangs", systemd, map[string]string{"docker": "hangs"}, Note, "does not answer", "sudo systemctl restart docker"},
-		{"hangs, no systemd", nil, map[string]string{"docker": "hangs"}, Note, "does not answer", "sudo service docker restart"},
-		{"forbidden", nil, map[string]string{"docker": permission}, Note, "ann may not talk", "sudo usermod -aG docker ann && newgrp docker"},
-		{"stopped", systemd, map[string]string{"docker": "fails: Cannot connect", "dockerd": ""}, Note, "daemon does not run", "sudo systemctl start docker"},
-		{"stopped, no systemd", nil, map[string]string{"docker": "fails: Cannot connect", "dockerd": ""}, Note, "daemon does not run", "sudo sh -c 'dockerd >/var/log/dockerd.log 2>&1 &'"},
-		{"client only", nil, map[string]string{"docker": "fails: Cannot connect", "apk": ""}, Note, "only its client", "sudo apk add docker"},
-	} {
-		t.Run(c.name, func(t *testing.T) {
-			expect(t, only(t, docker(t.Context(), fake(t, c.files, c.programs))), c.severity, c.found, c.fix)
-		})
-	}
-}
-
-func TestPodman(t *testing.T) {
-	expect(t, only(t, podman(t.Context(), fake(t, nil, map[string]string{"dnf": ""}))), Note, "not installed", "sudo dnf install --assumeyes podman")
-	expect(t, only(t, podman(t.Context(), fake(t, nil, map[string]string{"podman": "hangs"}))), Note, "does not answer", "/bin/podman info")
-	m := fake(t, map[string]string{"/run/systemd/system/x": ""}, map[string]string{"podman": "podman version 4.3.1"})
-	expect(t, only(t, podman(t.Context(), m)), Note, "version 4.3.1, but nothing answers at /run/podman/podman.sock", "systemctl --user enable --now podman.socket")
-
-	m.root = shortDir(t)
-	if err := os.MkdirAll(m.path("/run/podman"), 0o700); err != nil {
-		t.Fatal(err)
-	}
-	listener, err := net.Listen("unix", m.path("/run/podman/podman.sock"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	server := &http.Server{Handler: http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { w.Write([]byte(`{"Version":"4.3.1"}`)) })}
-	go server.Serve(listener)
-	defer server.Close()
-	expect(t, only(t, podman(t.Context(), m)), OK, "version 4.3.1, answers at", "")
 }
 
 // shortDir has a name short enough for sockets.

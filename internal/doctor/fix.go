@@ -6,6 +6,8 @@ import (
 	"strings"
 )
 
+const again = "hermes doctor # again, when the machine is less busy"
+
 // sudo comes before what only root may do.
 func (m *machine) sudo() string {
 	if m.uid == 0 {
@@ -73,6 +75,19 @@ func (m *machine) start(service, otherwise string) string {
 		return m.sudo() + "systemctl start " + service
 	}
 	return m.sudo() + otherwise
+}
+
+func (m *machine) restart(service string) string {
+	if m.hasSystemd() {
+		return m.sudo() + "systemctl restart " + service
+	}
+	return m.sudo() + "service " + service + " restart"
+}
+
+// delegate is the command that gives this user's services all controllers of groups.
+func (m *machine) delegate() string {
+	const dropIn = "/etc/systemd/system/user@.service.d"
+	return fmt.Sprintf(`%[1]smkdir -p %[2]s && printf '[Service]\nDelegate=cpu memory pids\n' | %[1]stee %[2]s/hermes.conf && %[1]ssystemctl daemon-reload && %[1]ssystemctl restart user@%[3]d`, m.sudo(), dropIn, m.uid)
 }
 
 // anew is how a container is made that allows more.

@@ -11,6 +11,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"hermes.example/hermes/internal/daemon"
 	"hermes.example/hermes/internal/rundir"
 	"hermes.example/hermes/sandbox/engine/native"
 )
@@ -26,14 +27,12 @@ func checks(m *machine) []check {
 		{"leftovers", leftovers, Note, slow},
 		{"memory", memory, Note, "free -m"},
 		{"clock", clock, Note, "date"},
-		{"docker", docker, Note, m.restart("docker")},
-		{"podman", podman, Note, m.restart("podman")},
+		{"docker", containers(daemon.Docker), Note, m.restart("docker")},
+		{"podman", containers(daemon.Podman), Note, m.podmanService()},
 		{"python", interpreter("python", "python3"), Note, m.install("python3")},
 		{"node", interpreter("node", "node"), Note, m.install("node")},
 	}
 }
-
-const again = "hermes doctor # again, when the machine is less busy"
 
 // plain is an error in one line, without the advice to ask us.
 func plain(err error) string {

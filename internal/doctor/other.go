@@ -2,13 +2,17 @@
 
 package doctor
 
-import "context"
+import (
+	"context"
+
+	"hermes.example/hermes/internal/daemon"
+)
 
 func checks(*machine) []check {
 	return []check{
 		{name: "clock", look: clock},
-		{name: "docker", look: docker},
-		{name: "podman", look: podman},
+		{name: "docker", look: containers(daemon.Docker)},
+		{name: "podman", look: containers(daemon.Podman)},
 		{name: "python", look: interpreter("python", "python3")},
 		{name: "node", look: interpreter("node", "node")},
 	}

@@ -143,7 +143,6 @@ func (m *machine) limits(p sandbox.Posture) Finding {
 
 // mendLimits is how this caller gets groups with all controllers.
 func (m *machine) mendLimits(why string) string {
-	const dropIn = "/etc/systemd/system/user@.service.d"
 	switch {
 	case m.uid == 0 && m.inContainer():
 		return m.anew("--privileged")
@@ -152,7 +151,7 @@ func (m *machine) mendLimits(why string) string {
 	case !m.hasSystemd():
 		return "sudo hermes sandbox shell # only root has groups of its own here"
 	case strings.Contains(why, "is not available in"):
-		return fmt.Sprintf(`%[1]smkdir -p %[2]s && printf '[Service]\nDelegate=cpu memory pids\n' | %[1]stee %[2]s/hermes.conf && %[1]ssystemctl daemon-reload && %[1]ssystemctl restart user@%[3]d`, m.sudo(), dropIn, m.uid)
+		return m.delegate()
 	}
 	return "systemd-run --user --scope --property=Delegate=yes -- hermes sandbox shell"
 }

@@ -8,7 +8,6 @@ import (
 	"os"
 	"os/signal"
 	"strconv"
-	"syscall"
 
 	"golang.org/x/sys/unix"
 
@@ -34,11 +33,11 @@ func Adopt() error {
 	return nil
 }
 
-// retireOnTerm makes SIGTERM end the sandbox, which is how its engine, and who stops
-// the machine, asks for it.
-func (s *Server) retireOnTerm() {
+// retireOn makes a signal end the sandbox, which is how its engine, and who stops the
+// machine, asks for it.
+func (s *Server) retireOn(stop os.Signal) {
 	asked := make(chan os.Signal, 1)
-	signal.Notify(asked, syscall.SIGTERM)
+	signal.Notify(asked, stop)
 	go func() {
 		<-asked
 		s.mu.Lock()
@@ -47,9 +46,9 @@ func (s *Server) retireOnTerm() {
 	}()
 }
 
-// admits says whether whoever connected may speak to the guest. The door is a file
-// that commands of the same user can reach, but none of them may come in.
-func admits(conn net.Conn) bool {
+// AdmitUnmarked says whether whoever connected is no command of a sandbox. The door is
+// a file that commands of the same user can reach, but none of them may come in.
+func AdmitUnmarked(conn net.Conn) bool {
 	line, ok := conn.(*net.UnixConn)
 	if !ok {
 		return false

@@ -121,6 +121,7 @@ func (c *command) makeOutputs(spool *os.File) {
 // startTree starts a process as the first of a tree that can be ended as a whole.
 // Foreign says which of the guest's children belong to other trees.
 func (s *Server) startTree(sc *spawn.Command, id string, foreign func(process) bool) (int, <-chan syscall.WaitStatus, tree, error) {
+	s.started.Store(true)
 	entry := wire.ExecVariable + "=" + s.config.Name + id
 	sc.Env = append(sc.Env, entry)
 	sc.UID, sc.GID, sc.Rlimits = s.config.UID, s.config.GID, s.config.Rlimits

@@ -13,10 +13,12 @@ import (
 	"os"
 	"sync"
 	"sync/atomic"
+	"syscall"
 	"time"
 
 	"golang.org/x/sys/unix"
 
+	"hermes.example/hermes/internal/contained"
 	"hermes.example/hermes/internal/guest/spawn"
 	"hermes.example/hermes/internal/wire"
 )
@@ -40,6 +42,8 @@ type Config struct {
 	OutOfMemory *os.File
 	// Lookups is where name lookups arrive that nobody can answer, or nil.
 	Lookups *net.UDPConn
+	// Lock is what a caller's key is given to who is known to be outside, or nil.
+	Lock *contained.Lock
 	// ActAsCommand takes from the calling thread, for good, all that a command
 	// does not have. Without it no files are served.
 	ActAsCommand func() error
@@ -51,6 +55,8 @@ type Config struct {
 	// Beside says that the guest is not PID 1 of a namespace of its own, but one
 	// process of the machine among others.
 	Beside bool
+	// StopSignal ends the sandbox, or is 0.
+	StopSignal syscall.Signal
 	// Name is put before the ids of commands in their environment, so that what a
 	// guest that was killed has left can be found; empty for PID 1, who leaves none.
 	Name string
@@ -96,6 +102,8 @@ type Server struct {
 	lines sync.Map // the connections, where we must end them ourselves
 	// ending says that commands end because the sandbox does.
 	ending atomic.Bool
+	// started says that a command was started at some time.
+	started atomic.Bool
 }
 
 // trimAfter is how long the guest is idle before it gives memory back.
@@ -144,8 +152,18 @@ func New(c Config) *Server {
 // ShellName says which shell runs command lines, or "" when there is none.
 func (s *Server) ShellName() string { return s.shell.path }
 
+// Door is a way in to the guest.
+type Door struct {
+	net.Listener
+	// Admit says whether whoever connected may speak to the guest; nil admits
+	// everybody who can connect.
+	Admit func(net.Conn) bool
+	// Bridged says that a connection through it passes the container and was dear.
+	Bridged bool
+}
+
 // Serve answers callers until the sandbox retires.
-func (s *Server) Serve(l net.Listener) error {
+func (s *Server) Serve(doors ...Door) error {
 	dropSignals()
 	go s.reaper.run()
 	if s.config.Ephemeral {
@@ -157,27 +175,36 @@ func (s *Server) Serve(l net.Listener) error {
 	if s.names != nil {
 		go s.names.run()
 	}
-	if s.config.Beside {
-		s.retireOnTerm()
+	if s.config.StopSignal != 0 {
+		s.retireOn(s.config.StopSignal)
 	}
-	go func() {
-		<-s.ended
-		l.Close()
-	}()
+	var open sync.WaitGroup
+	for _, d := range doors {
+		open.Go(func() { s.serveDoor(d) })
+	}
+	<-s.ended
+	for _, d := range doors {
+		d.Close()
+	}
+	open.Wait()
+	if s.config.Beside {
+		s.endAll()
+	}
+	return nil
+}
+
+func (s *Server) serveDoor(d Door) {
 	for {
-		conn, err := l.Accept()
+		conn, err := d.Accept()
 		switch {
 		case errors.Is(err, net.ErrClosed):
-			if s.config.Beside {
-				s.endAll()
-			}
-			return nil
+			return
 		case err != nil:
 			// Too many descriptors or too little memory: a caller waits, and
 			// everything that ends makes room.
 			time.Sleep(acceptPause)
 		default:
-			go s.serveConn(conn)
+			go s.serveConn(conn, d)
 		}
 	}
 }
@@ -198,20 +225,23 @@ func (s *Server) awaitCaller() {
 	}
 }
 
-func (s *Server) hello() wire.Hello {
-	can := []string{wire.CanReplay, wire.CanSessions, wire.CanTerminal, wire.CanRetire, wire.CanDirect, wire.CanProcesses, wire.CanProbe, wire.CanHandOver}
+func (s *Server) hello(d Door) wire.Hello {
+	can := []string{wire.CanReplay, wire.CanSessions, wire.CanTerminal, wire.CanRetire, wire.CanProcesses, wire.CanProbe, wire.CanHandOver}
+	if !d.Bridged {
+		can = append(can, wire.CanDirect)
+	}
 	if s.config.ActAsCommand != nil {
 		can = append(can, wire.CanFiles)
 	}
 	return wire.Hello{Major: wire.Major, Minor: wire.Minor, Build: s.config.Build, Capabilities: can}
 }
 
-func (s *Server) serveConn(conn net.Conn) {
+func (s *Server) serveConn(conn net.Conn, d Door) {
 	defer conn.Close()
+	if d.Admit != nil && !d.Admit(conn) {
+		return
+	}
 	if s.config.Beside {
-		if !admits(conn) {
-			return
-		}
 		s.lines.Store(conn, nil)
 		defer s.lines.Delete(conn)
 	}
@@ -227,12 +257,12 @@ func (s *Server) serveConn(conn net.Conn) {
 	}
 	if theirs.Direct {
 		w := wire.NewWriter(conn)
-		if w.QueueMessage(wire.TypeHello, s.hello()) == nil {
+		if w.QueueMessage(wire.TypeHello, s.hello(d)) == nil {
 			s.serveStream(conn, r, w)
 		}
 		return
 	}
-	mux, err := wire.Serve(conn, s.hello())
+	mux, err := wire.Serve(conn, s.hello(d))
 	if err != nil {
 		return
 	}
@@ -314,6 +344,8 @@ func (s *Server) serveStream(stream net.Conn, r *wire.Reader, w *wire.Writer) {
 		s.serveProbe(w)
 	case wire.TypeInherit:
 		s.serveInherit(r, w)
+	case wire.TypeKey:
+		answer(w, frame, func(req wire.Key) { s.serveKey(w, req) })
 	default:
 		w.Write(wire.TypeUnsupported, []byte{byte(frame.Type)})
 	}

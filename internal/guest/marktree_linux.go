@@ -39,7 +39,7 @@ func killUntilQuiet(look, stillLook func(f func(pid int)) (missed int), members 
 	for pause := 100 * time.Microsecond; quiet < enough; {
 		fresh := 0
 		kill := func(pid int) {
-			unix.Kill(pid, unix.SIGKILL) // before anything else: it may be about to fork
+			kill(pid, unix.SIGKILL) // before anything else: it may be about to fork
 			if !killed[pid] {
 				killed[pid] = true
 				fresh++
@@ -77,7 +77,7 @@ func (t *markTree) lookAtStillness(f func(pid int)) (missed int) {
 	for _, p := range processes() {
 		before[p.pid] = p.stopped
 	}
-	unix.Kill(-1, unix.SIGSTOP)
+	killEverybody(unix.SIGSTOP)
 	for range 10 {
 		if missed = t.look(f); missed == 0 {
 			break // otherwise the last ones are just ending
@@ -85,7 +85,7 @@ func (t *markTree) lookAtStillness(f func(pid int)) (missed int) {
 	}
 	for _, p := range processes() {
 		if !before[p.pid] && p.pid != os.Getpid() {
-			unix.Kill(p.pid, unix.SIGCONT)
+			kill(p.pid, unix.SIGCONT)
 		}
 	}
 	return missed

@@ -64,7 +64,7 @@ func (r *reaper) signalGroup(pid int, sig syscall.Signal) error {
 	if _, ok := r.waiting[pid]; !ok {
 		return nil
 	}
-	if err := unix.Kill(-pid, sig); err != nil && err != unix.ESRCH {
+	if err := kill(-pid, sig); err != nil && err != unix.ESRCH {
 		return os.NewSyscallError("kill", err)
 	}
 	return nil

@@ -109,9 +109,9 @@ func freeStart(since time.Duration) {
 		}
 		switch {
 		case since > startBound, p.stopped && since > stopPatience:
-			unix.Kill(p.pid, unix.SIGKILL)
+			kill(p.pid, unix.SIGKILL)
 		case p.stopped:
-			unix.Kill(p.pid, unix.SIGCONT)
+			kill(p.pid, unix.SIGCONT)
 		}
 	}
 }

@@ -36,9 +36,9 @@ func endTree(t tree, grace time.Duration) (survivors []int) {
 			for _, pid := range alive {
 				if !told[pid] {
 					told[pid] = true
-					unix.Kill(pid, unix.SIGTERM)
+					kill(pid, unix.SIGTERM)
 					// A stopped process does not see the signal before it continues.
-					unix.Kill(pid, unix.SIGCONT)
+					kill(pid, unix.SIGCONT)
 				}
 			}
 			if bootTime() >= deadline {
@@ -108,7 +108,7 @@ func (t *cgroupTree) killAll() []int {
 		// The kernel's way is absent before Linux 5.14, and passes over processes
 		// whose first thread has ended.
 		for _, pid := range t.members() {
-			unix.Kill(pid, unix.SIGKILL)
+			kill(pid, unix.SIGKILL)
 		}
 		if bootTime() >= deadline {
 			return t.members()
@@ -216,20 +216,20 @@ func (t *lineageTree) members() []int {
 // the lineage.
 func (t *lineageTree) killAll() []int {
 	deadline := bootTime() + killBound
-	unix.Kill(t.main, unix.SIGSTOP)
+	kill(t.main, unix.SIGSTOP)
 	for pause := 200 * time.Microsecond; ; pause = min(pause*2, 20*time.Millisecond) {
 		for _, pid := range t.members() {
-			unix.Kill(pid, unix.SIGSTOP)
+			kill(pid, unix.SIGSTOP)
 		}
 		others := 0
 		for _, pid := range t.members() {
 			if pid != t.main {
 				others++
-				unix.Kill(pid, unix.SIGKILL)
+				kill(pid, unix.SIGKILL)
 			}
 		}
 		if others == 0 || bootTime() >= deadline {
-			unix.Kill(t.main, unix.SIGKILL)
+			kill(t.main, unix.SIGKILL)
 		}
 		alive := t.members()
 		if len(alive) == 0 || bootTime() >= deadline {

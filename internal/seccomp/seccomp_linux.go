@@ -64,6 +64,11 @@ func LoadGuarding(flags uintptr) error {
 	return load(filter, flags)
 }
 
+// LoadGuard loads only what LoadGuarding adds, where another filter is loaded already.
+func LoadGuard(flags uintptr) error {
+	return load(append(limitsOfOthers(), unix.SockFilter{Code: unix.BPF_RET | unix.BPF_K, K: unix.SECCOMP_RET_ALLOW}), flags)
+}
+
 // Where the kernel puts what a filter looks at.
 const (
 	offNumber    = 0

@@ -13,3 +13,13 @@ func MapText(m string) string {
 	}
 	return strings.Join(parts, " ")
 }
+
+// MapsRoot says whether an id map has the number of root outside.
+func MapsRoot(m string) bool {
+	for line := range strings.Lines(m) {
+		if f := strings.Fields(line); len(f) == 3 && f[1] == "0" {
+			return true
+		}
+	}
+	return false
+}

@@ -125,7 +125,11 @@ func equalSpec(t *testing.T, s *suite) {
 	for _, same := range []func(*sandbox.Spec){
 		func(spec *sandbox.Spec) { spec.Cwd = sandbox.Workspace },
 		func(spec *sandbox.Spec) { spec.Limits.Memory = sandbox.DefaultMemory },
-		func(spec *sandbox.Spec) { spec.Network = s.engine.Capabilities().Networks[0] },
+		func(spec *sandbox.Spec) {
+			if s.config.Spec.Network == "" {
+				spec.Network = s.engine.Capabilities().Networks[0]
+			}
+		},
 		func(spec *sandbox.Spec) { spec.Env = map[string]string{} },
 		func(spec *sandbox.Spec) { spec.Mounts = []sandbox.Mount{} },
 		func(spec *sandbox.Spec) { spec.Require = []string{sandbox.FactPrivileges} },

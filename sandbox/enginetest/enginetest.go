@@ -53,6 +53,12 @@ const (
 	OwnNetwork Ability = "own network"
 	// ReadOnlyRoot: what the sandbox was not given cannot be written.
 	ReadOnlyRoot Ability = "read-only root"
+	// OwnIDs: root of a sandbox does not have the number of the machine's root.
+	OwnIDs Ability = "own ids"
+	// HiddenDoor: nothing inside sees where callers come in.
+	HiddenDoor Ability = "hidden door"
+	// Announcements: a new guest can be told that sessions of an earlier one come.
+	Announcements Ability = "announcements"
 	// OwnRoot: a sandbox has files, processes and a host name of its own.
 	OwnRoot Ability = "own root"
 )

@@ -74,6 +74,7 @@ func (s *suite) inherit(t *testing.T, id sandbox.Identity, sessions ...wire.Hand
 }
 
 func sessionsAreAwaited(t *testing.T, s *suite) {
+	s.need(t, Announcements)
 	id := s.identity(t)
 	spec := s.spec()
 	spec.Successor, spec.Network = true, s.engine.Capabilities().Networks[0]

@@ -66,6 +66,12 @@ func (s *suite) need(t *testing.T, ability Ability) {
 	}
 }
 
+// can says whether the engine has an ability, for tests of which a part needs it.
+func (s *suite) can(ability Ability) bool {
+	_, lacks := s.config.Without[ability]
+	return !lacks
+}
+
 // identity returns one that no other test has. Its sandbox goes with the test.
 func (s *suite) identity(t *testing.T) sandbox.Identity {
 	s.mu.Lock()

@@ -74,6 +74,7 @@ var homes = map[string][]string{
 	"github.com/google/go-containerregistry": {"internal/image"},
 	"github.com/klauspost/compress":          {"internal/image/packed"},
 	"github.com/goccy/go-yaml":               {"internal/config"},
+	"github.com/moby/moby":                   {"internal/daemon", "sandbox/engine/docker"},
 }
 
 // Violations lists every import that breaks a rule, one line each.

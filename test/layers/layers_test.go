@@ -88,6 +88,9 @@ func TestForeignModulesHaveTheirHomes(t *testing.T) {
 		{"sandbox/engine/native", "github.com/google/go-containerregistry/pkg/v1", false},
 		{"internal/image/packed", "github.com/klauspost/compress/zstd", true},
 		{"internal/wire", "github.com/klauspost/compress/zstd", false},
+		{"internal/daemon", "github.com/moby/moby/client", true},
+		{"sandbox/engine/docker", "github.com/moby/moby/api/types/container", true},
+		{"internal/doctor", "github.com/moby/moby/client", false},
 		{"internal/guest", "golang.org/x/sys/unix", true},
 	} {
 		bad := Violations([]Package{{ImportPath: module + c.from, Imports: []string{c.to}}})

@@ -52,7 +52,11 @@ func Run() error {
 	}
 	files[ListenerFD].Close()
 	setup.Close()
-	err = server.Serve(listener)
+	door := guest.Door{Listener: listener}
+	if config.Beside != nil {
+		door.Admit = guest.AdmitUnmarked
+	}
+	err = server.Serve(door)
 	if b := config.Beside; b != nil && b.Scratch != "" {
 		err = errors.Join(err, rmtree.Remove(b.Scratch))
 	}

@@ -15,6 +15,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"hermes.example/hermes/internal/accounts"
 	"hermes.example/hermes/internal/guest/jail"
 	"hermes.example/hermes/internal/guestbin"
 	"hermes.example/hermes/internal/image"
@@ -252,7 +253,7 @@ func (c *creation) nameUser() (name string, files []jail.File, err error) {
 	if known != "" && !strings.HasSuffix(known, "\n") {
 		known += "\n"
 	}
-	line, name := userLine(uid, gid)
+	line, name := accounts.Stranger(uid, gid, sandbox.Home)
 	return name, []jail.File{{Path: "/etc/passwd", Content: []byte(known + line)}}, nil
 }
 

@@ -14,6 +14,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"hermes.example/hermes/internal/accounts"
 	"hermes.example/hermes/internal/guest/jail"
 	"hermes.example/hermes/sandbox"
 )
@@ -59,7 +60,7 @@ func (c *creation) describeRoot() (jail.Config, error) {
 	if err != nil {
 		return jail.Config{}, err
 	}
-	_, name := userLine(uid, gid)
+	_, name := accounts.Stranger(uid, gid, sandbox.Home)
 	users := userFiles(uid, gid)
 	if c.image != nil {
 		if name, users, err = c.nameUser(); err != nil {
@@ -298,11 +299,11 @@ func hostname(id sandbox.Identity) string {
 
 // userFiles tell who exists in a sandbox that has no image to say so.
 func userFiles(uid, gid int) []jail.File {
-	passwd, _ := userLine(0, 0)
+	passwd, _ := accounts.Stranger(0, 0, sandbox.Home)
 	passwd += "nobody:x:65534:65534:nobody:/nonexistent:/usr/sbin/nologin\n"
 	group := "root:x:0:\ntty:x:5:\nnogroup:x:65534:\n"
 	if uid != 0 {
-		line, _ := userLine(uid, gid)
+		line, _ := accounts.Stranger(uid, gid, sandbox.Home)
 		passwd += line
 	}
 	if gid != 0 {
@@ -312,15 +313,6 @@ func userFiles(uid, gid int) []jail.File {
 	return []jail.File{
 		{Path: "/etc/passwd", Content: []byte(passwd)}, {Path: "/etc/group", Content: []byte(group)}, {Path: "/etc/nsswitch.conf", Content: []byte(order)},
 	}
-}
-
-// userLine is a user's line of /etc/passwd, with the name in it.
-func userLine(uid, gid int) (line, name string) {
-	name = "user"
-	if uid == 0 {
-		name = "root"
-	}
-	return fmt.Sprintf("%s:x:%d:%d:%s:%s:/bin/bash\n", name, uid, gid, name, sandbox.Home), name
 }
 
 // networkFiles are the parts of /etc that must tell of the sandbox's place in the

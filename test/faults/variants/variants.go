@@ -51,6 +51,12 @@ var variants = []variant{
 		new:  `filepath.Join(dir, id.Key()+fmt.Sprint(time.Now().UnixNano())+".lock")`,
 	},
 	{
+		name: "D15-files-only", test: "TestD15TheOverrideChoosesTheKind", in: "internal/daemon",
+		file: "internal/daemon/chosen.go",
+		old:  "if strings.ContainsAny(value, `/\\`) {",
+		new:  "{",
+	},
+	{
 		name: "D01-killed-cgroup-used-again", test: "TestGuestCannotBeStopped",
 		file: "internal/guest/cgroups_linux.go",
 		old:  " && !t.killed.Load()",

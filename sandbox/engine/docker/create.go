@@ -1,0 +1,226 @@
+package docker
+
+import (
+	"context"
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"github.com/containerd/errdefs"
+	"github.com/moby/moby/api/pkg/stdcopy"
+	"github.com/moby/moby/api/types/container"
+	"github.com/moby/moby/api/types/image"
+	"github.com/moby/moby/api/types/mount"
+	"github.com/moby/moby/client"
+
+	"hermes.example/hermes/internal/contained"
+	"hermes.example/hermes/sandbox"
+)
+
+// startBound is how long making and starting a container may take, the image being
+// there; discardBound how long taking it back may.
+const (
+	startBound   = 120 * time.Second
+	discardBound = 10 * time.Second
+)
+
+// making is a sandbox in the making.
+type making struct {
+	engine *Engine
+	id     sandbox.Identity
+	spec   sandbox.Spec
+	image  image.InspectResponse
+	own    []mount.Mount // where it keeps its files, and where the two of us meet
+	ticket string        // marks the container as made by us and nobody else
+}
+
+// Create makes the sandbox of an identity that has none.
+func (e *Engine) Create(ctx context.Context, id sandbox.Identity, spec sandbox.Spec) (sandbox.Info, error) {
+	m := &making{engine: e, id: id.Normal(), spec: spec.Normal(), ticket: rand.Text()}
+	err := m.make(ctx)
+	if errors.Is(err, sandbox.ErrExists) {
+		return sandbox.Info{}, err
+	}
+	if err != nil {
+		return sandbox.Info{}, fmt.Errorf("cannot start sandbox %q: %w", m.id.Task, err)
+	}
+	return e.Find(ctx, m.id)
+}
+
+func (m *making) make(ctx context.Context) (err error) {
+	if m.image, err = m.engine.getImage(ctx, m.spec.Image); err != nil {
+		return err
+	}
+	ctx, cancel := context.WithTimeout(ctx, startBound)
+	defer cancel()
+	if err := m.engine.putGuest(ctx, m.image.ID); err != nil {
+		return err
+	}
+	if err := m.makeDirs(); err != nil {
+		return err
+	}
+	if err := m.checkPlaces(); err != nil {
+		return err
+	}
+	container, err := m.create(ctx)
+	if err != nil {
+		return err
+	}
+	err = m.nameUser(ctx, container)
+	if err == nil {
+		err = m.engine.begin(ctx, m.id, container)
+	}
+	if err != nil {
+		m.engine.discard(ctx, container)
+		return err
+	}
+	return nil
+}
+
+// create makes the container, and none of it stays if that fails.
+func (m *making) create(ctx context.Context) (string, error) {
+	config, host, err := m.describe()
+	if err != nil {
+		return "", err
+	}
+	made, err := m.engine.api.ContainerCreate(ctx, client.ContainerCreateOptions{Name: containerName(m.id), Config: config, HostConfig: host})
+	switch {
+	case errdefs.IsConflict(err) && m.engine.isLeaving(ctx, m.id):
+		return m.create(ctx)
+	case errdefs.IsConflict(err):
+		return "", sandbox.ErrExists
+	case err != nil:
+		m.discardHalfMade(ctx)
+		return "", explain(err)
+	}
+	for _, warning := range made.Warnings {
+		m.engine.log.Warn("the daemon warns", "task", m.id.Task, "warning", warning)
+	}
+	return made.ID, nil
+}
+
+// discardHalfMade removes what the daemon made before it failed, if it did, or before we
+// gave up waiting.
+func (m *making) discardHalfMade(ctx context.Context) {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), discardBound)
+	defer cancel()
+	found, err := m.engine.api.ContainerInspect(ctx, containerName(m.id), client.ContainerInspectOptions{})
+	if err == nil && found.Container.Config.Labels[labelTicket] == m.ticket {
+		m.engine.discard(ctx, found.Container.ID)
+	}
+}
+
+// makeDirs makes the directories that are mounted.
+func (m *making) makeDirs() error {
+	dir := m.engine.dir(m.id)
+	for name, target := range map[string]string{"home": sandbox.Home, "workspace": sandbox.Workspace, "spool": contained.Spool} {
+		if m.spec.Ephemeral || m.mounted(target) {
+			continue
+		}
+		source := filepath.Join(dir, name)
+		if err := m.makeDir(source); err != nil {
+			return err
+		}
+		m.own = append(m.own, bind(source, target, false))
+	}
+	door := filepath.Join(m.engine.runDir(m.id), doorName)
+	if err := m.makeDir(door); err != nil {
+		return err
+	}
+	m.own = append(m.own, bind(door, contained.Door, false))
+	return nil
+}
+
+// doorName is the directory of the guest's socket. It is in one that nobody else can
+// enter, because all users of the container can reach it.
+const doorName = "door"
+
+// makeDir makes a directory that belongs to whom the guest runs as.
+func (m *making) makeDir(path string) error {
+	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
+		return fmt.Errorf("cannot make its directory: %w", err)
+	}
+	if err := os.Mkdir(path, 0o711); err != nil && !errors.Is(err, os.ErrExist) {
+		return fmt.Errorf("cannot make its directory: %w", err)
+	}
+	if uid, gid, err := m.spec.UserIDs(); err == nil && m.spec.User != "" && os.Getuid() == 0 {
+		if err := os.Chown(path, uid, gid); err != nil {
+			return fmt.Errorf("cannot give its directory to user %d: %w", uid, err)
+		}
+	}
+	return nil
+}
+
+// begin starts a container that is there, and waits until its guest answers.
+func (e *Engine) begin(ctx context.Context, id sandbox.Identity, container string) error {
+	if _, err := e.api.ContainerStart(ctx, container, client.ContainerStartOptions{}); err != nil {
+		return explain(err)
+	}
+	found, err := e.api.ContainerInspect(ctx, container, client.ContainerInspectOptions{})
+	if err != nil {
+		return explain(err)
+	}
+	e.remember(id, found.Container)
+	return e.meet(ctx, id, found.Container)
+}
+
+// whyEnded is what the guest said before it ended.
+func (e *Engine) whyEnded(ctx context.Context, c container.InspectResponse) error {
+	said := ""
+	if logs, err := e.api.ContainerLogs(ctx, c.ID, client.ContainerLogsOptions{ShowStdout: true, ShowStderr: true, Tail: "5"}); err == nil {
+		var text strings.Builder
+		stdcopy.StdCopy(&text, &text, io.LimitReader(logs, 4<<10))
+		logs.Close()
+		said = strings.TrimSpace(text.String())
+	}
+	if said == "" {
+		said = c.State.Error
+	}
+	return fmt.Errorf("its guest ended at once with status %d: %s", c.State.ExitCode, said)
+}
+
+// Start brings a sandbox back that was stopped or paused.
+func (e *Engine) Start(ctx context.Context, id sandbox.Identity, spec sandbox.Spec) (sandbox.Info, error) {
+	id, spec = id.Normal(), spec.Normal()
+	found, err := e.inspect(ctx, id)
+	if err != nil {
+		return sandbox.Info{}, err
+	}
+	labels := found.Config.Labels
+	switch {
+	case found.State.Paused:
+		_, err = e.api.ContainerUnpause(ctx, found.ID, client.ContainerUnpauseOptions{})
+	case labels[labelHash] != spec.Hash() || labels[labelBuild] != e.build || found.State.Dead:
+		// Nothing of it runs, so nobody is disturbed by another one.
+		if err := e.Remove(ctx, id, false); err != nil {
+			return sandbox.Info{}, err
+		}
+		return e.Create(ctx, id, spec)
+	default:
+		m := &making{engine: e, id: id, spec: spec}
+		if err = m.makeDirs(); err == nil { // what is in memory has gone with the machine's last boot
+			err = e.begin(ctx, id, found.ID)
+		}
+	}
+	if err != nil {
+		return sandbox.Info{}, fmt.Errorf("cannot start sandbox %q again: %w", id.Task, err)
+	}
+	return e.Find(ctx, id)
+}
+
+// discard removes a container that nobody has used, for as long as that may take even
+// if its maker gave up.
+func (e *Engine) discard(ctx context.Context, container string) {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), discardBound)
+	defer cancel()
+	if _, err := e.api.ContainerRemove(ctx, container, client.ContainerRemoveOptions{Force: true, RemoveVolumes: true}); err != nil && !isNotFound(err) {
+		e.log.Warn("cannot remove a container that was given up", "container", container, "error", err)
+	}
+}
+
+func isNotFound(err error) bool { return errdefs.IsNotFound(err) }

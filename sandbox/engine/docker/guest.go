@@ -1,0 +1,112 @@
+package docker
+
+import (
+	"archive/tar"
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path"
+	"path/filepath"
+
+	"github.com/moby/moby/api/types/container"
+	"github.com/moby/moby/api/types/mount"
+	"github.com/moby/moby/client"
+
+	"hermes.example/hermes/internal/atomicfile"
+	"hermes.example/hermes/internal/contained"
+	"hermes.example/hermes/internal/guestbin"
+)
+
+// guestVolume holds the guest's program. It is named by what is in it, so that all
+// sandboxes share it and versions stand side by side.
+func (e *Engine) guestVolume() string { return "hermes-guest-" + e.build }
+
+// labelVolume marks volumes of programs.
+const labelVolume = "hermes-guest-program"
+
+// putGuest sees to it that the volume holds the guest's program. It is filled and read
+// through a container that is made for that, of any image, and never started. That is
+// done once: afterwards a file says which volume of which daemon was seen to be whole.
+func (e *Engine) putGuest(ctx context.Context, image string) error {
+	e.volume.Lock()
+	defer e.volume.Unlock()
+	volume, err := e.api.VolumeCreate(ctx, client.VolumeCreateOptions{Name: e.guestVolume(), Labels: map[string]string{labelVolume: e.build, "hermes-agent": "1"}})
+	if err != nil {
+		return fmt.Errorf("cannot make the volume of the guest: %w", explain(err))
+	}
+	// One that was removed and made again has another time.
+	seen := []byte(volume.Volume.Mountpoint + " " + volume.Volume.CreatedAt + "\n")
+	stamp := filepath.Join(e.run, e.guestVolume()+"."+e.options.Name)
+	if have, err := os.ReadFile(stamp); err == nil && bytes.Equal(have, seen) {
+		return nil
+	}
+	if err := e.fillVolume(ctx, image); err != nil {
+		return fmt.Errorf("cannot give the daemon the guest: %w", err)
+	}
+	return atomicfile.Replace(stamp, seen, 0o600)
+}
+
+func (e *Engine) fillVolume(ctx context.Context, image string) error {
+	program, err := guestbin.For(e.options.Arch)
+	if err != nil {
+		return err
+	}
+	made, err := e.api.ContainerCreate(ctx, client.ContainerCreateOptions{
+		Config:     &container.Config{Image: image, Entrypoint: []string{contained.Program}, Labels: map[string]string{labelVolume: e.build, "hermes-agent": "1"}},
+		HostConfig: &container.HostConfig{NetworkMode: "none", CapDrop: []string{"ALL"}, Mounts: []mount.Mount{{Type: mount.TypeVolume, Source: e.guestVolume(), Target: contained.Bin, VolumeOptions: &mount.VolumeOptions{NoCopy: true}}}},
+	})
+	if err != nil {
+		return explain(err)
+	}
+	defer e.discard(ctx, made.ID)
+	if whole, err := e.holdsGuest(ctx, made.ID, program); err != nil || whole {
+		return err
+	}
+	archive, err := archived(program)
+	if err != nil {
+		return err
+	}
+	if _, err := e.api.CopyToContainer(ctx, made.ID, client.CopyToContainerOptions{DestinationPath: contained.Bin, Content: archive}); err != nil {
+		return explain(err)
+	}
+	whole, err := e.holdsGuest(ctx, made.ID, program)
+	if err == nil && !whole {
+		err = errors.New("it reads back something else than was written")
+	}
+	return err
+}
+
+func archived(program []byte) (io.Reader, error) {
+	var archive bytes.Buffer
+	w := tar.NewWriter(&archive)
+	err := w.WriteHeader(&tar.Header{Name: path.Base(contained.Program), Mode: 0o555, Size: int64(len(program))})
+	if err == nil {
+		_, err = w.Write(program)
+	}
+	return &archive, errors.Join(err, w.Close())
+}
+
+// holdsGuest reads the program back.
+func (e *Engine) holdsGuest(ctx context.Context, id string, program []byte) (bool, error) {
+	content, err := e.api.CopyFromContainer(ctx, id, client.CopyFromContainerOptions{SourcePath: contained.Program})
+	if isNotFound(err) {
+		return false, nil
+	}
+	if err != nil {
+		return false, explain(err)
+	}
+	defer content.Content.Close()
+	archive := tar.NewReader(content.Content)
+	header, err := archive.Next()
+	if err != nil {
+		return false, err
+	}
+	if header.Mode&0o777 != 0o555 || header.Size != int64(len(program)) {
+		return false, nil
+	}
+	have, err := io.ReadAll(io.LimitReader(archive, int64(len(program))+1))
+	return bytes.Equal(have, program), err
+}

@@ -1,0 +1,251 @@
+package docker
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"os"
+	"path/filepath"
+	"time"
+
+	"github.com/moby/moby/api/types/container"
+	"github.com/moby/moby/client"
+
+	"hermes.example/hermes/internal/atomicfile"
+	"hermes.example/hermes/internal/contained"
+	"hermes.example/hermes/internal/wire"
+	"hermes.example/hermes/sandbox"
+)
+
+// A caller reaches the guest in one of two ways. Where the daemon is on this machine
+// and shares its files, the guest's socket is in a directory of ours, and each end sees
+// who the other is: the guest that its caller is no process of the container, the caller
+// that the guest is its PID 1. Elsewhere a process that the daemon starts in the
+// container carries the stream, and both ends prove that they have the sandbox's key.
+
+// link is how a sandbox's guest is reached.
+type link struct {
+	Key []byte `json:"key"`
+	// Bridge says why connections pass through the container; empty means that they
+	// need not.
+	Bridge string `json:"bridge,omitempty"`
+}
+
+// linkName is a file that only the sandbox's owner can read: in its directory, or, if it
+// keeps none, in that of its run.
+const linkName = "link.json"
+
+func (e *Engine) linkFiles(id sandbox.Identity) []string {
+	return []string{filepath.Join(e.dir(id), linkName), filepath.Join(e.runDir(id), linkName)}
+}
+
+// meetBound is how long a guest may take until its socket can be reached. One that
+// cannot by then is behind a border: ids that are mapped, labels of SELinux, a virtual
+// machine.
+const meetBound = time.Second
+
+// meet waits for the guest of a container that was just started, finds out how it can
+// be reached, and gives it its key.
+func (e *Engine) meet(ctx context.Context, id sandbox.Identity, c container.InspectResponse) error {
+	l, err := e.readLink(id)
+	if err != nil {
+		l = link{}
+		key := contained.NewKey()
+		l.Key = key[:]
+	}
+	l.Bridge = ""
+	if e.options.Bridge {
+		l.Bridge = "asked for"
+	} else if err := e.meetDirectly(ctx, id, c, l); err != nil {
+		if e.hasEnded(ctx, c.ID) {
+			return e.endedAtOnce(ctx, c.ID)
+		}
+		l.Bridge = err.Error()
+	}
+	// Before the key is in use, so that none is that nobody knows any more.
+	if err := e.writeLink(id, l); err != nil {
+		return err
+	}
+	if l.Bridge != "" {
+		return e.claim(ctx, id, c, l)
+	}
+	return nil
+}
+
+// meetDirectly waits until the socket can be reached, and hands the key over by it.
+func (e *Engine) meetDirectly(ctx context.Context, id sandbox.Identity, c container.InspectResponse, l link) error {
+	ctx, cancel := context.WithTimeout(ctx, meetBound)
+	defer cancel()
+	for pause := time.Millisecond; ; pause = min(pause*2, 20*time.Millisecond) {
+		conn, err := e.dialSocket(ctx, id, c.State.Pid)
+		if err == nil {
+			return handOver(conn, l.Key)
+		}
+		select {
+		case <-ctx.Done():
+			return fmt.Errorf("its socket cannot be reached: %w", err)
+		case <-time.After(pause):
+		}
+	}
+}
+
+func handOver(conn net.Conn, key []byte) error {
+	defer conn.Close()
+	conn.SetDeadline(time.Now().Add(meetBound))
+	r, _, err := wire.Request(conn, wire.Hello{Major: wire.Major, Minor: wire.Minor, Observer: true}, wire.TypeKey, wire.Key{Key: key})
+	if err != nil {
+		return err
+	}
+	for {
+		frame, err := r.Next()
+		if err != nil {
+			return fmt.Errorf("its guest does not answer: %w", err)
+		}
+		switch frame.Type {
+		case wire.TypeHello:
+		case wire.TypeOK:
+			return nil
+		default:
+			return errors.New("its guest does not take its key")
+		}
+	}
+}
+
+func (e *Engine) hasEnded(ctx context.Context, id string) bool {
+	found, err := e.api.ContainerInspect(ctx, id, client.ContainerInspectOptions{})
+	return isNotFound(err) || err == nil && !found.Container.State.Running
+}
+
+func (e *Engine) endedAtOnce(ctx context.Context, id string) error {
+	found, err := e.api.ContainerInspect(ctx, id, client.ContainerInspectOptions{})
+	if err != nil {
+		return errors.New("its guest ended at once")
+	}
+	return e.whyEnded(ctx, found.Container)
+}
+
+// readLink reads how a sandbox's guest is reached.
+func (e *Engine) readLink(id sandbox.Identity) (l link, err error) {
+	var data []byte
+	for _, file := range e.linkFiles(id) {
+		if data, err = atomicfile.Read(file); !errors.Is(err, os.ErrNotExist) {
+			break
+		}
+	}
+	if err == nil {
+		err = json.Unmarshal(data, &l)
+	}
+	if err == nil && len(l.Key) != len(contained.Key{}) {
+		err = errors.New("it has no key")
+	}
+	return l, err
+}
+
+func (e *Engine) writeLink(id sandbox.Identity, l link) error {
+	data, err := json.Marshal(l)
+	if err != nil {
+		return err
+	}
+	for _, file := range e.linkFiles(id) {
+		if err = atomicfile.Write(file, data, 0o600); !errors.Is(err, os.ErrNotExist) {
+			break
+		}
+	}
+	if err == nil {
+		e.links.Store(id, l)
+	}
+	return err
+}
+
+// linkTo is readLink, remembered: every command asks for it.
+func (e *Engine) linkTo(id sandbox.Identity) (link, error) {
+	if l, ok := e.links.Load(id); ok {
+		return l.(link), nil
+	}
+	l, err := e.readLink(id)
+	if err == nil {
+		e.links.Store(id, l)
+	}
+	return l, err
+}
+
+// remember keeps the process id of a container's guest, by which it is known at the
+// other end of its socket.
+func (e *Engine) remember(id sandbox.Identity, c container.InspectResponse) {
+	if c.State != nil && c.State.Running {
+		e.pids.Store(id, c.State.Pid)
+	} else {
+		e.pids.Delete(id)
+	}
+}
+
+// Connect opens a stream to the guest.
+func (e *Engine) Connect(ctx context.Context, id sandbox.Identity) (io.ReadWriteCloser, error) {
+	id = e.normal(id)
+	l, err := e.linkTo(id)
+	if err != nil && !errors.Is(err, os.ErrNotExist) {
+		return nil, fmt.Errorf("cannot reach the sandbox %q: %w", id.Task, err)
+	}
+	if err == nil && l.Bridge == "" {
+		conn, err := e.connectSocket(ctx, id)
+		if err == nil {
+			return conn, nil
+		}
+	}
+	c, err := e.inspect(ctx, id)
+	if errors.Is(err, sandbox.ErrNotFound) || err == nil && !c.State.Running {
+		return nil, fmt.Errorf("the sandbox %q is not running: %w", id.Task, sandbox.ErrGone)
+	}
+	if err != nil {
+		return nil, err
+	}
+	if l.Key == nil {
+		return nil, fmt.Errorf("cannot reach the sandbox %q: it was made from another machine, or its directory %s is gone; remove it", id.Task, e.dir(id))
+	}
+	return e.bridge(ctx, id, c, l)
+}
+
+// connectSocket dials the guest's socket, whose owner must be the container's PID 1.
+func (e *Engine) connectSocket(ctx context.Context, id sandbox.Identity) (net.Conn, error) {
+	if pid, ok := e.pids.Load(id); ok {
+		if conn, err := e.dialSocket(ctx, id, pid.(int)); !errors.Is(err, errNotGuest) {
+			return conn, err
+		}
+	}
+	// It may have been started again meanwhile.
+	c, err := e.inspect(ctx, id)
+	if err != nil {
+		return nil, err
+	}
+	return e.dialSocket(ctx, id, c.State.Pid)
+}
+
+// errNotGuest means that another process than the guest has the socket.
+var errNotGuest = errors.New("another process than its guest answers")
+
+func (e *Engine) dialSocket(ctx context.Context, id sandbox.Identity, pid int) (net.Conn, error) {
+	conn, err := (&net.Dialer{}).DialContext(ctx, "unix", filepath.Join(e.runDir(id), doorName, contained.Socket))
+	if err != nil {
+		return nil, err
+	}
+	if !listensAt(conn, pid) {
+		conn.Close()
+		return nil, errNotGuest
+	}
+	return conn, nil
+}
+
+// normal is id.Normal, remembered: resolving a home's links costs more than connecting.
+func (e *Engine) normal(id sandbox.Identity) sandbox.Identity {
+	if known, ok := e.normals.Load(id); ok {
+		return known.(sandbox.Identity)
+	}
+	known := id.Normal()
+	if known == id {
+		e.normals.Store(id, known)
+	}
+	return known
+}
