@@ -3,7 +3,11 @@ package sandbox
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io"
+	"maps"
+	"slices"
+	"strings"
 	"time"
 )
 
@@ -54,8 +58,22 @@ type Capabilities struct {
 	Mounts bool
 	// Images says that a Spec may name one.
 	Images bool
+	// Containers says that a Spec may have the part that is about them.
+	Containers bool
 	// Networks are the ones a Spec may name; the first is the default.
 	Networks []Network
+}
+
+// check refuses what an engine would have to leave out.
+func (c Capabilities) check(engine string, spec Spec) error {
+	if spec.Container.normal() != nil && !c.Containers {
+		return fmt.Errorf("the %s engine makes no containers and cannot do what the spec asks of one (%s); use an engine that does, or leave it out",
+			engine, strings.Join(slices.Sorted(maps.Keys(spec.Container.normal().fields())), ", "))
+	}
+	if len(c.Networks) > 0 && !slices.Contains(c.Networks, spec.Network) {
+		return fmt.Errorf("the %s engine has no network %q: it has %q", engine, spec.Network, c.Networks)
+	}
+	return nil
 }
 
 // State says whether a sandbox has a guest.

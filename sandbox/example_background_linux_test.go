@@ -7,25 +7,14 @@ import (
 	"time"
 
 	"hermes.example/hermes/sandbox"
-	"hermes.example/hermes/sandbox/engine/native"
 )
 
 // A server in the background, found again by its id, and ended with all that it
 // started.
 func ExampleSandbox_Start() {
 	ctx := context.Background()
-	engine, err := native.New(native.Options{})
-	if err != nil {
-		fmt.Println(err)
-		return
-	}
-	manager := sandbox.NewManager(engine, sandbox.Options{})
+	manager, box := open("web", sandbox.Spec{})
 	defer manager.Close()
-	box, err := manager.Ensure(ctx, sandbox.Identity{Home: os.Getenv("HERMES_HOME"), Task: "web"}, sandbox.Spec{Ephemeral: true})
-	if err != nil {
-		fmt.Println(err)
-		return
-	}
 	server, err := box.Start(ctx, sandbox.Background{
 		Command: sandbox.Command{Line: "echo listening on 8080; exec sleep 1000"},
 		Watch:   []string{"^listening on"},

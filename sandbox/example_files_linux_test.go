@@ -5,28 +5,16 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"os"
 
 	"hermes.example/hermes/sandbox"
-	"hermes.example/hermes/sandbox/engine/native"
 )
 
 // Files of a sandbox are read and written below a directory that nothing leads out of,
 // with the rights of its commands.
 func ExampleFiles() {
 	ctx := context.Background()
-	engine, err := native.New(native.Options{})
-	if err != nil {
-		fmt.Println(err)
-		return
-	}
-	manager := sandbox.NewManager(engine, sandbox.Options{})
+	manager, box := open("files", sandbox.Spec{})
 	defer manager.Close()
-	box, err := manager.Ensure(ctx, sandbox.Identity{Home: os.Getenv("HERMES_HOME"), Task: "files"}, sandbox.Spec{Ephemeral: true})
-	if err != nil {
-		fmt.Println(err)
-		return
-	}
 	files := box.Files(sandbox.Workspace)
 	if err := files.WriteFile(ctx, "greeting", []byte("hello"), 0); err != nil {
 		fmt.Println(err)

@@ -23,6 +23,9 @@ type fakeEngine struct {
 	find    error // what a lookup fails with
 	probe   func(*fakeBox)
 	build   string
+	// networks are those that it has, if it says so
+	networks   []sandbox.Network
+	containers bool
 }
 
 type fakeBox struct {
@@ -48,7 +51,7 @@ func (e *fakeEngine) add(id sandbox.Identity, lease wire.Status) *fakeBox {
 func (e *fakeEngine) Name() string { return "fake" }
 
 func (e *fakeEngine) Capabilities() sandbox.Capabilities {
-	return sandbox.Capabilities{GuestBuild: e.build}
+	return sandbox.Capabilities{GuestBuild: e.build, Networks: e.networks, Containers: e.containers}
 }
 
 func (e *fakeEngine) Create(_ context.Context, id sandbox.Identity, spec sandbox.Spec) (sandbox.Info, error) {

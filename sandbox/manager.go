@@ -80,8 +80,12 @@ func (m *Manager) Ensure(ctx context.Context, id Identity, spec Spec) (*Sandbox,
 	}
 	id = id.Normal()
 	// What an engine cannot leave out is its default.
-	if networks := m.engine.Capabilities().Networks; spec.Network == "" && len(networks) > 0 {
-		spec.Network = networks[0]
+	can := m.engine.Capabilities()
+	if spec.Network == "" && len(can.Networks) > 0 {
+		spec.Network = can.Networks[0]
+	}
+	if err := can.check(m.engine.Name(), spec); err != nil {
+		return nil, fmt.Errorf("cannot make a sandbox: %w", err)
 	}
 	conn, err := m.open(ctx, id, spec)
 	if err != nil {
@@ -191,7 +195,7 @@ func (m *Manager) open(ctx context.Context, id Identity, spec Spec) (conn *conne
 	if err != nil || len(spec.Require) == 0 {
 		return conn, err
 	}
-	posture, err := m.postureBy(ctx, id, conn)
+	posture, err := m.postureBy(ctx, id, spec, conn)
 	if err == nil {
 		err = posture.Check(spec.Require)
 	}
@@ -350,7 +354,7 @@ func (m *Manager) Inspect(ctx context.Context, id Identity) (Info, Posture, erro
 	if info.State != Running {
 		return info, Posture{}, nil
 	}
-	posture, err := m.posture(ctx, id)
+	posture, err := m.posture(ctx, id, info.Spec)
 	return info, posture, err
 }
 

@@ -84,7 +84,7 @@ func (s *Sandbox) Session(name string) *Session { return &Session{s, name} }
 
 // Posture finds out what is enforced.
 func (s *Sandbox) Posture(ctx context.Context) (Posture, error) {
-	return s.manager.posture(ctx, s.identity)
+	return s.manager.posture(ctx, s.identity, s.spec)
 }
 
 // Status tells who uses the sandbox.

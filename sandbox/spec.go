@@ -34,6 +34,8 @@ type Spec struct {
 	User string `json:"user,omitempty"`
 	// Ephemeral sandboxes keep nothing and end with their last user.
 	Ephemeral bool `json:"ephemeral,omitempty"`
+	// Container is what only engines of containers can do.
+	Container *Container `json:"container,omitempty"`
 	// Require names parts of the posture without which the sandbox must not be.
 	Require []string `json:"-"`
 	// Successor says that the sandbox will be given sessions of an earlier one: its
@@ -120,6 +122,8 @@ func (s Spec) Normal() Spec {
 		slices.SortFunc(s.Mounts, func(a, b Mount) int { return strings.Compare(a.Target, b.Target) })
 	}
 	s.Limits.Memory, s.Limits.CPUs, s.Limits.Pids = max(s.Limits.Memory, -1), max(s.Limits.CPUs, 0), max(s.Limits.Pids, -1)
+	s.Limits.SharedMemory, s.Limits.Disk = max(s.Limits.SharedMemory, -1), max(s.Limits.Disk, -1)
+	s.Container = s.Container.normal()
 	return s
 }
 
@@ -163,7 +167,7 @@ func (s Spec) Validate() error {
 		}
 		targets[path.Clean(m.Target)] = true
 	}
-	return nil
+	return s.Container.validate(s.Network, targets)
 }
 
 // isText says whether s survives being written down. A spec that does not could
@@ -180,13 +184,18 @@ func (m Mount) validate() error {
 	if !filepath.IsAbs(m.Source) {
 		return fmt.Errorf("the mount source %q is not absolute", m.Source)
 	}
-	if !path.IsAbs(m.Target) {
-		return fmt.Errorf("the mount target %q is not absolute", m.Target)
+	return checkTarget(m.Target)
+}
+
+// checkTarget says why nothing can be mounted there.
+func checkTarget(at string) error {
+	if !path.IsAbs(at) {
+		return fmt.Errorf("the mount target %q is not absolute", at)
 	}
-	target := path.Clean(m.Target)
+	target := path.Clean(at)
 	for _, p := range protected {
 		if target == p || p != "/" && strings.HasPrefix(target, p+"/") {
-			return fmt.Errorf("cannot mount at %s: it belongs to the sandbox itself", m.Target)
+			return fmt.Errorf("cannot mount at %s: it belongs to the sandbox itself", at)
 		}
 	}
 	return nil
@@ -262,6 +271,7 @@ func (s Spec) Difference(other Spec) []string {
 		diff = append(diff, "mounts: "+strings.Join(changed, ", "))
 	}
 	add("variables", fmt.Sprint(slices.Sorted(maps.Keys(a.Env))), fmt.Sprint(slices.Sorted(maps.Keys(b.Env))))
+	diff = append(diff, a.Container.difference(b.Container)...)
 	if len(diff) == 0 {
 		diff = append(diff, "the value of a variable")
 	}

@@ -18,7 +18,11 @@ var variations = map[string]sandbox.Spec{
 	"cpus":                   {Limits: sandbox.Limits{CPUs: 1.5}},
 	"pids":                   {Limits: sandbox.Limits{Pids: 100}},
 	"no pids limit":          {Limits: sandbox.Limits{Pids: -1}},
+	"shared memory":          {Limits: sandbox.Limits{SharedMemory: 1 << 30}},
+	"disk":                   {Limits: sandbox.Limits{Disk: 1 << 30}},
 	"network":                {Network: sandbox.NetworkHost},
+	"bridge":                 {Network: sandbox.NetworkBridge},
+	"container":              {Container: &sandbox.Container{ReadOnlyRoot: true}},
 	"user":                   {User: "1000"},
 	"user and group":         {User: "1000:5"},
 	"ephemeral":              {Ephemeral: true},
@@ -105,7 +109,7 @@ func TestSpecsThatCannotBeAreRefused(t *testing.T) {
 	}
 	for want, spec := range map[string]sandbox.Spec{
 		"the image name":         {Image: "a\x00"},
-		"unknown network":        {Network: "bridge"},
+		"unknown network":        {Network: "carrier"},
 		"not absolute":           {Cwd: "x"},
 		"is not a user":          {User: "me"},
 		"not a user: give":       {User: "1000:"},

@@ -11,21 +11,21 @@ import (
 )
 
 // posture is what the engine says of a sandbox, held against what a process
-// inside finds.
-func (m *Manager) posture(ctx context.Context, id Identity) (Posture, error) {
+// inside finds, and less what its spec gives away.
+func (m *Manager) posture(ctx context.Context, id Identity, spec Spec) (Posture, error) {
 	conn, err := dial(ctx, m.engine, id, true)
 	if err != nil {
 		return Posture{}, err
 	}
 	defer conn.close()
-	return m.postureBy(ctx, id, conn)
+	return m.postureBy(ctx, id, spec, conn)
 }
 
 // postureBy is posture over a connection that is there. Where engine and process
 // differ the weaker counts: what was set up may not hold, and a hostile process
 // inside may spoil a trial, but cannot make the sandbox look better than it was
 // set up.
-func (m *Manager) postureBy(ctx context.Context, id Identity, conn *connection) (Posture, error) {
+func (m *Manager) postureBy(ctx context.Context, id Identity, spec Spec, conn *connection) (Posture, error) {
 	p, err := m.engine.Inspect(ctx, id)
 	if err != nil {
 		return p, err
@@ -45,6 +45,7 @@ func (m *Manager) postureBy(ctx context.Context, id Identity, conn *connection) 
 	default:
 		p.holdAgainst(found, lookAround())
 	}
+	p.weaken(spec.Deviations())
 	return p, nil
 }
 

@@ -1,6 +1,7 @@
 #!/bin/sh
-# Installs what the tests use; where it may not, says per missing thing what will not be tested.
+# Installs and starts what the tests use; where it may not, says per missing thing what will not be tested.
 cd "$(dirname "$0")/.." || exit 1
+PATH=$PATH:/usr/local/sbin:/usr/sbin:/sbin # where ordinary users do not look
 
 # package | is it there? | what is left out without it
 list() {
@@ -10,6 +11,9 @@ uidmap|command -v newuidmap|sandboxes of an ordinary user with a range of ids
 busybox-static|command -v busybox|shells other than bash
 gcc libc6-dev|sh scripts/has-cc.sh|the race detector
 git|command -v git|the stamp of commit and date
+docker.io|command -v dockerd|the docker engine with Docker
+podman netavark runc tini|command -v podman && command -v runc|the docker engine with Podman
+mmdebstrap|command -v mmdebstrap|the docker engine with a Debian image
 END
 }
 
@@ -19,15 +23,15 @@ missing() {
 	done
 }
 
+packages() { missing | cut -d'|' -f1; }
+
 [ "$(uname -s)" = Linux ] || exit 0
-todo=$(missing)
-[ -z "$todo" ] && exit 0
-if [ "$(id -u)" = 0 ] && command -v apt-get >/dev/null 2>&1; then
-	# shellcheck disable=SC2046 # one word a package
-	sh scripts/apt.sh $(printf '%s\n' "$todo" | cut -d'|' -f1)
-	todo=$(missing)
+if [ -n "$(missing)" ] && [ "$(id -u)" = 0 ] && command -v apt-get >/dev/null 2>&1; then
+	# shellcheck disable=SC2046,SC2086 # one word a package
+	sh scripts/apt.sh $(packages) ||
+		packages | while read -r pkgs; do sh scripts/apt.sh $pkgs; done # one that cannot be had must not cost the others
 fi
-[ -z "$todo" ] || printf '%s\n' "$todo" | while IFS='|' read -r pkgs what; do
+missing | while IFS='|' read -r pkgs what; do
 	echo "missing: $pkgs; not tested: $what"
 done
-exit 0
+exec sh scripts/engines.sh

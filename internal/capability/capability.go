@@ -13,6 +13,9 @@ var names = [...]string{
 	"CHECKPOINT_RESTORE",
 }
 
+// Count is how many there are by name.
+const Count = len(names)
+
 // Names lists the members of a set, in the kernel's order.
 func Names(set uint64) []string {
 	var list []string

@@ -28,7 +28,7 @@ func newCat(a *app) *cobra.Command {
 		},
 		RunE: func(cmd *cobra.Command, args []string) error { return runCat(cmd.Context(), a, &o, args) },
 	}
-	o.addFileFlags(a, cmd)
+	o.addTarget(a, cmd)
 	return cmd
 }
 

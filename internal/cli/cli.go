@@ -108,6 +108,13 @@ func newGroup(use, short, long, examples string) *cobra.Command {
 	}
 }
 
+func noArguments(cmd *cobra.Command, args []string) error {
+	if len(args) > 0 {
+		return usagef("cannot use %q: %s takes no arguments", args[0], cmd.CommandPath())
+	}
+	return nil
+}
+
 func unknownCommand(group *cobra.Command, name string) error {
 	if near := group.SuggestionsFor(name); len(near) > 0 {
 		return usagef("cannot find the command %q; did you mean %q?", name, group.CommandPath()+" "+near[0])

@@ -38,7 +38,7 @@ func newCp(a *app) *cobra.Command {
 		ValidArgsFunction: cobra.FixedCompletions(nil, cobra.ShellCompDirectiveDefault),
 		RunE:              func(cmd *cobra.Command, args []string) error { return runCp(cmd.Context(), a, &o, args) },
 	}
-	o.addFileFlags(a, cmd)
+	o.addTarget(a, cmd)
 	cmd.Flags().StringVar(&o.maxSize, "max-size", "", "`SIZE` that all files together may have, like 512m or 2g (default 64g)")
 	return cmd
 }

@@ -29,7 +29,7 @@ func newEvents(a *app) *cobra.Command {
 		Args:    noArguments,
 		RunE:    func(cmd *cobra.Command, _ []string) error { return runEvents(cmd.Context(), a, &o) },
 	}
-	o.addFlags(a, cmd)
+	o.addTarget(a, cmd)
 	f := cmd.Flags()
 	f.BoolVarP(&o.follow, "follow", "f", false, "go on with what happens, until interrupted")
 	f.Uint64Var(&o.since, "since", 0, "begin after the event of this `NUMBER`")

@@ -35,9 +35,7 @@ func newExec(a *app) *cobra.Command {
 		Annotations: map[string]string{kindAnnotation: "yes"},
 		RunE:        func(cmd *cobra.Command, args []string) error { return runExec(cmd.Context(), a, &o, args) },
 	}
-	o.addTask(a, cmd)
-	o.addProfile(cmd)
-	o.addEngine(cmd)
+	o.addTarget(a, cmd)
 	o.addSession(cmd, "run in the session `NAME`, which keeps directory, variables, functions and aliases")
 	o.addFlags(cmd)
 	o.addCommandFlags(cmd)
@@ -82,12 +80,4 @@ func (o *execOptions) inside(ctx context.Context, a *app, c config.Config, what 
 		return cannot(what, err)
 	}
 	return f(box)
-}
-
-// close gives up what a manager holds. What fails here cannot change how the
-// command ended.
-func (a *app) close(m *sandbox.Manager) {
-	if err := m.Close(); err != nil {
-		a.say("%s", cannot("clean up", err))
-	}
 }

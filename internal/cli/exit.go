@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"strings"
 	"syscall"
-	"unicode"
 
 	"github.com/spf13/cobra"
 
@@ -149,17 +148,6 @@ func cannot(what string, err error) error {
 		return err
 	}
 	return fmt.Errorf("cannot %s: %w", what, err)
-}
-
-// oneLine makes a text fit for one line of a terminal.
-func oneLine(s string) string {
-	s = strings.ReplaceAll(strings.TrimSpace(s), "\n", "; ")
-	return strings.Map(func(r rune) rune {
-		if unicode.IsControl(r) {
-			return '\uFFFD'
-		}
-		return r
-	}, s)
 }
 
 // kindAnnotation marks the commands that are not plain: those that run commands,

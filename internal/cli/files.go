@@ -4,26 +4,12 @@ import (
 	"context"
 	"strings"
 
-	"github.com/spf13/cobra"
-
-	"hermes.example/hermes/internal/config"
 	"hermes.example/hermes/sandbox"
 )
 
-// addFileFlags adds what says whose files are meant.
-func (t *target) addFileFlags(a *app, cmd *cobra.Command) {
-	t.addTask(a, cmd)
-	t.addProfile(cmd)
-	t.addEngine(cmd)
-}
-
 // files calls f with the files of the target's sandbox, which is taken as it is, and made when there is none.
 func (t *target) files(ctx context.Context, a *app, what string, f func(sandbox.Files) error) error {
-	c, err := config.Load(a.lookup)
-	if err != nil {
-		return err
-	}
-	m, err := t.manager(a, c)
+	m, c, err := t.open(a)
 	if err != nil {
 		return err
 	}

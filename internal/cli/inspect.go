@@ -2,9 +2,7 @@ package cli
 
 import (
 	"context"
-	"errors"
 	"fmt"
-	"slices"
 	"strings"
 	"time"
 
@@ -41,9 +39,7 @@ func newInspect(a *app) *cobra.Command {
 			return runInspect(cmd.Context(), a, &o)
 		},
 	}
-	o.addTask(a, cmd)
-	o.addProfile(cmd)
-	o.addEngine(cmd)
+	o.addTarget(a, cmd)
 	cmd.Flags().BoolVar(&o.json, "json", false, "print one JSON object")
 	return cmd
 }
@@ -79,14 +75,6 @@ func runInspect(ctx context.Context, a *app, o *inspectOptions) error {
 		return cannot("write the answer", writeJSON(a.stdout, s))
 	}
 	return cannot("write the answer", s.write(a))
-}
-
-// noSandbox says that a sandbox is not there, and where to look for those that are.
-func noSandbox(what string, id sandbox.Identity, err error) error {
-	if errors.Is(err, sandbox.ErrNotFound) {
-		err = fmt.Errorf("%w; %q lists those that there are", err, "hermes sandbox ls")
-	}
-	return cannot(fmt.Sprintf("%s the sandbox %q", what, id.Task), err)
 }
 
 func (s sheet) write(a *app) error {
@@ -212,13 +200,4 @@ func shellName(path string) string {
 		return path
 	}
 	return path + " (sessions keep directory, exports and aliases, but no functions)"
-}
-
-func sortedNames[V any](m map[string]V) []string {
-	names := make([]string, 0, len(m))
-	for name := range m {
-		names = append(names, name)
-	}
-	slices.Sort(names)
-	return names
 }

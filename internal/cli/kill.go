@@ -32,7 +32,8 @@ func newKill(a *app) *cobra.Command {
 		Example: "hermes sandbox kill --task web server\n" +
 			"hermes sandbox kill --task web --grace 30s server worker\n" +
 			"hermes sandbox kill --task web --signal HUP server",
-		Args: needProcesses(manyProcesses),
+		Args:              needProcesses(manyProcesses),
+		ValidArgsFunction: o.completeProcesses(a),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if cmd.Flags().Changed("signal") && (cmd.Flags().Changed("grace") || o.json) {
 				return usagef("cannot use --signal with --grace or --json: nothing is waited for")
@@ -40,8 +41,7 @@ func newKill(a *app) *cobra.Command {
 			return runKill(cmd.Context(), a, &o, args)
 		},
 	}
-	o.addFlags(a, cmd)
-	cmd.ValidArgsFunction = o.completeProcesses(a)
+	o.addTarget(a, cmd)
 	f := cmd.Flags()
 	f.StringVar(&o.signal, "signal", "", "send only this: `NAME`, like HUP, or number")
 	f.StringVar(&o.grace, "grace", "5s", "`TIME` between the request to end and the kill: seconds, 90s, 5m; 0 kills at once")
@@ -61,11 +61,7 @@ func runKill(ctx context.Context, a *app, o *killOptions, args []string) error {
 			return err
 		}
 	}
-	return o.inside(ctx, a, "end the process", func(box *sandbox.Sandbox) error {
-		found, err := o.find(ctx, box, args)
-		if err != nil {
-			return err
-		}
+	return o.among(ctx, a, "end the process", args, func(found []*sandbox.Process) error {
 		var failures []error
 		if number > 0 {
 			for _, p := range found {

@@ -27,7 +27,8 @@ func newLogs(a *app) *cobra.Command {
 		Example: "hermes sandbox logs --task web server\n" +
 			"hermes sandbox logs --task web -f --tail 20 server\n" +
 			"hermes sandbox logs --task web --json --since-offset 4096 server   # goes on where the last answer's \"next\" said",
-		Args: needProcesses(1),
+		Args:              needProcesses(1),
+		ValidArgsFunction: o.completeProcesses(a),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			given := cmd.Flags().Changed
 			switch {
@@ -41,8 +42,7 @@ func newLogs(a *app) *cobra.Command {
 			return runLogs(cmd.Context(), a, &o, args)
 		},
 	}
-	o.addFlags(a, cmd)
-	cmd.ValidArgsFunction = o.completeProcesses(a)
+	o.addTarget(a, cmd)
 	f := cmd.Flags()
 	f.BoolVarP(&o.follow, "follow", "f", false, "go on until the process has ended")
 	f.IntVar(&o.tail, "tail", 0, "print only the last `N` lines")
@@ -65,11 +65,7 @@ func runLogs(ctx context.Context, a *app, o *logsOptions, args []string) error {
 	if err != nil {
 		return err
 	}
-	return o.inside(ctx, a, "read the log", func(box *sandbox.Sandbox) error {
-		found, err := o.find(ctx, box, args)
-		if err != nil {
-			return err
-		}
+	return o.among(ctx, a, "read the log", args, func(found []*sandbox.Process) error {
 		options := sandbox.LogOptions{Offset: o.offset, Lines: o.tail, Follow: o.follow}
 		if !o.json {
 			part, err := found[0].Logs(ctx, options, a.stdout)

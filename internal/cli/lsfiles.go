@@ -42,7 +42,7 @@ func newLsFiles(a *app) *cobra.Command {
 			return runLsFiles(cmd.Context(), a, &o, strings.Join(args, ""))
 		},
 	}
-	o.addFileFlags(a, cmd)
+	o.addTarget(a, cmd)
 	cmd.Flags().BoolVarP(&o.recursive, "recursive", "R", false, "list what is in the directories below, too")
 	cmd.Flags().BoolVar(&o.json, "json", false, "print a JSON array")
 	return cmd

@@ -11,15 +11,9 @@ import (
 	"hermes.example/hermes/sandbox"
 )
 
-// processOptions say which sandbox's processes are meant. ps, logs, wait, kill and
-// events share them.
+// processOptions say which sandbox's processes are meant. ps, logs, wait, kill,
+// write and events share them.
 type processOptions struct{ target }
-
-func (o *processOptions) addFlags(a *app, cmd *cobra.Command) {
-	o.addTask(a, cmd)
-	o.addProfile(cmd)
-	o.addEngine(cmd)
-}
 
 // inside calls f with a sandbox that is there. One that has stopped starts again:
 // its guest has the logs.
@@ -38,6 +32,17 @@ func (o *processOptions) inside(ctx context.Context, a *app, what string, f func
 		return cannot(what, err)
 	}
 	return f(box)
+}
+
+// among calls f with the processes of the sandbox that words name.
+func (o *processOptions) among(ctx context.Context, a *app, what string, words []string, f func([]*sandbox.Process) error) error {
+	return o.inside(ctx, a, what, func(box *sandbox.Sandbox) error {
+		found, err := o.find(ctx, box, words)
+		if err != nil {
+			return err
+		}
+		return f(found)
+	})
 }
 
 // find returns the processes that words name: by id, by name or by the beginning

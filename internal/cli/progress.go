@@ -106,24 +106,3 @@ func (f *fetching) end() {
 	defer f.mu.Unlock()
 	f.clear()
 }
-
-func shortDigest(digest string) string {
-	_, hex, found := strings.Cut(digest, ":")
-	if !found {
-		hex = digest
-	}
-	return hex[:min(12, len(hex))]
-}
-
-// size is a number of bytes for people.
-func size(n int64) string {
-	switch {
-	case n >= 1<<30:
-		return fmt.Sprintf("%.1f GB", float64(n)/(1<<30))
-	case n >= 1<<20:
-		return fmt.Sprintf("%.1f MB", float64(n)/(1<<20))
-	case n >= 1<<10:
-		return fmt.Sprintf("%.1f kB", float64(n)/(1<<10))
-	}
-	return fmt.Sprintf("%d B", n)
-}

@@ -27,7 +27,7 @@ func newPs(a *app) *cobra.Command {
 		Args:    noArguments,
 		RunE:    func(cmd *cobra.Command, _ []string) error { return runPs(cmd.Context(), a, &o) },
 	}
-	o.addFlags(a, cmd)
+	o.addTarget(a, cmd)
 	cmd.Flags().BoolVar(&o.json, "json", false, "print a JSON array")
 	return cmd
 }
@@ -70,11 +70,4 @@ func runTime(p sandbox.ProcessInfo) time.Duration {
 		return max(0, time.Since(p.Started))
 	}
 	return max(0, p.Ended.Sub(p.Started))
-}
-
-func orDash(s string) string {
-	if s == "" {
-		return "-"
-	}
-	return printable(s)
 }

@@ -3,20 +3,14 @@ package cli
 import (
 	"context"
 	"errors"
-	"fmt"
 
 	"github.com/spf13/cobra"
 
 	"hermes.example/hermes/sandbox"
 )
 
-type rmOptions struct {
-	target
-	files, json bool
-}
-
 func newRm(a *app) *cobra.Command {
-	var o rmOptions
+	var o removeOptions
 	cmd := &cobra.Command{
 		Use:                   "rm [FLAG…] TASK…",
 		DisableFlagsInUseLine: true,
@@ -34,49 +28,20 @@ func newRm(a *app) *cobra.Command {
 			return runRm(cmd.Context(), a, &o, args)
 		},
 	}
-	o.addTask(a, cmd)
+	o.addTarget(a, cmd)
 	cmd.Flag("task").DefValue = "" // nothing is removed that was not named
-	o.addProfile(cmd)
-	o.addEngine(cmd)
 	cmd.Flags().BoolVar(&o.files, "files", false, "remove what they kept, too")
 	cmd.Flags().BoolVar(&o.json, "json", false, "print one JSON object")
 	return cmd
 }
 
-// removal is what rm tells programs.
-type removal struct {
-	Removed []string `json:"removed"`
-	Files   bool     `json:"files"`
-}
-
-func runRm(ctx context.Context, a *app, o *rmOptions, tasks []string) error {
+func runRm(ctx context.Context, a *app, o *removeOptions, tasks []string) error {
 	if len(tasks) == 0 {
 		return usagef("cannot remove nothing: name the task; %q lists them", "hermes sandbox ls")
 	}
-	m, c, err := o.open(a)
-	if err != nil {
-		return err
-	}
-	defer a.close(m)
-	report := removal{Removed: []string{}, Files: o.files}
-	var failures []error
-	for _, task := range tasks {
-		one := o.target
-		one.task = task
-		id := one.identity(c)
-		if err := remove(ctx, m, id, o.files); err != nil {
-			failures = append(failures, noSandbox("remove", id, err))
-			continue
-		}
-		report.Removed = append(report.Removed, task)
-		if !o.json {
-			fmt.Fprintln(a.stdout, "removed", printable(task))
-		}
-	}
-	if o.json {
-		failures = append(failures, writeJSON(a.stdout, report))
-	}
-	return errors.Join(failures...)
+	return o.each(ctx, a, tasks, func(m *sandbox.Manager, id sandbox.Identity) error {
+		return noSandbox("remove", id, remove(ctx, m, id, o.files))
+	})
 }
 
 // remove removes a sandbox that is there, or files that one left.

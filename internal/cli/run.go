@@ -1,6 +1,11 @@
 package cli
 
-import "github.com/spf13/cobra"
+import (
+	"crypto/rand"
+	"encoding/hex"
+
+	"github.com/spf13/cobra"
+)
 
 func newRun(a *app) *cobra.Command {
 	var o execOptions
@@ -26,4 +31,10 @@ func newRun(a *app) *cobra.Command {
 	o.addCommandFlags(cmd)
 	o.spec.addFlags(cmd)
 	return cmd
+}
+
+func randomTask() string {
+	var b [6]byte
+	rand.Read(b[:])
+	return "run-" + hex.EncodeToString(b[:])
 }

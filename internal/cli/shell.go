@@ -24,9 +24,7 @@ func newShell(a *app) *cobra.Command {
 		Args:        noArguments,
 		RunE:        func(cmd *cobra.Command, _ []string) error { return runShell(cmd.Context(), a, &o) },
 	}
-	o.addTask(a, cmd)
-	o.addProfile(cmd)
-	o.addEngine(cmd)
+	o.addTarget(a, cmd)
 	o.addFlags(cmd)
 	o.spec.addFlags(cmd)
 	o.spec.addEphemeral(cmd)
@@ -54,11 +52,4 @@ func runShell(ctx context.Context, a *app, o *execOptions) error {
 		a.remark(result)
 		return end(result)
 	})
-}
-
-func noArguments(cmd *cobra.Command, args []string) error {
-	if len(args) > 0 {
-		return usagef("cannot use %q: %s takes no arguments", args[0], cmd.CommandPath())
-	}
-	return nil
 }

@@ -35,9 +35,7 @@ func newStart(a *app) *cobra.Command {
 		Annotations: map[string]string{kindAnnotation: starts},
 		RunE:        func(cmd *cobra.Command, args []string) error { return runStart(cmd.Context(), a, &o, args) },
 	}
-	o.addTask(a, cmd)
-	o.addProfile(cmd)
-	o.addEngine(cmd)
+	o.addTarget(a, cmd)
 	o.addSession(cmd, "use directory, variables, functions and aliases of the session `NAME`, and change none")
 	o.addFlags(cmd)
 	o.addLine(cmd)

@@ -1,9 +1,8 @@
 package cli
 
 import (
-	"crypto/rand"
-	"encoding/hex"
-	"slices"
+	"errors"
+	"fmt"
 	"strings"
 	"time"
 
@@ -25,19 +24,19 @@ var engines = map[string]func(*app, config.Config) (sandbox.Engine, error){
 	},
 }
 
-func engineNames() []string {
-	names := make([]string, 0, len(engines))
-	for name := range engines {
-		names = append(names, name)
-	}
-	slices.Sort(names)
-	return names
-}
+func engineNames() []string { return sortedNames(engines) }
 
 // target says which sandbox is meant.
 type target struct {
 	task, profile, engine string
 	engineGiven           func() bool // nil for commands without the flag
+}
+
+// addTarget adds all that says which sandbox is meant.
+func (t *target) addTarget(a *app, cmd *cobra.Command) {
+	t.addTask(a, cmd)
+	t.addProfile(cmd)
+	t.addEngine(cmd)
 }
 
 func (t *target) addTask(a *app, cmd *cobra.Command) {
@@ -57,6 +56,12 @@ func (t *target) addEngine(cmd *cobra.Command) {
 
 func (t *target) identity(c config.Config) sandbox.Identity {
 	return sandbox.Identity{Home: c.Home, Profile: t.profile, Task: t.task}
+}
+
+// of is the same target with another task.
+func (t target) of(task string) *target {
+	t.task = task
+	return &t
 }
 
 // open loads the configuration and returns a manager of the target's engine.
@@ -90,10 +95,20 @@ func managerOf(a *app, c config.Config, name string) (*sandbox.Manager, error) {
 	return sandbox.NewManager(e, sandbox.Options{Lifetime: max(c.Lifetime, time.Second), NoSweep: !c.OrphanReaper}), nil
 }
 
-func randomTask() string {
-	var b [6]byte
-	rand.Read(b[:])
-	return "run-" + hex.EncodeToString(b[:])
+// close gives up what a manager holds. What fails here cannot change how the
+// command ended.
+func (a *app) close(m *sandbox.Manager) {
+	if err := m.Close(); err != nil {
+		a.say("%s", cannot("clean up", err))
+	}
+}
+
+// noSandbox says that a sandbox is not there, and where to look for those that are.
+func noSandbox(what string, id sandbox.Identity, err error) error {
+	if errors.Is(err, sandbox.ErrNotFound) {
+		err = fmt.Errorf("%w; %q lists those that there are", err, "hermes sandbox ls")
+	}
+	return cannot(fmt.Sprintf("%s the sandbox %q", what, id.Task), err)
 }
 
 // completeTasks offers the tasks that have a sandbox.

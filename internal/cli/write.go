@@ -24,26 +24,23 @@ func newWrite(a *app) *cobra.Command {
 			"taken. PROCESS is an id, the beginning of one, or a name.",
 		Example: "echo status | hermes sandbox write --task web server\n" +
 			"cat data.csv | hermes sandbox write --task web --close import   # and the input ends",
-		Args: needProcesses(1),
-		RunE: func(cmd *cobra.Command, args []string) error { return runWrite(cmd.Context(), a, &o, args) },
+		Args:              needProcesses(1),
+		ValidArgsFunction: o.completeProcesses(a),
+		RunE:              func(cmd *cobra.Command, args []string) error { return runWrite(cmd.Context(), a, &o, args) },
 	}
-	o.addFlags(a, cmd)
-	cmd.ValidArgsFunction = o.completeProcesses(a)
+	o.addTarget(a, cmd)
 	cmd.Flags().BoolVar(&o.close, "close", false, "end the process's input afterwards")
 	return cmd
 }
 
 func runWrite(ctx context.Context, a *app, o *writeOptions, args []string) error {
-	return o.inside(ctx, a, "write to the process", func(box *sandbox.Sandbox) error {
-		found, err := o.find(ctx, box, args)
-		if err != nil {
-			return err
-		}
+	return o.among(ctx, a, "write to the process", args, func(found []*sandbox.Process) error {
 		written := make(chan error, 1)
 		go func() { // ends with the process at the latest: nothing else can end a read
 			_, err := io.Copy(input{ctx, found[0]}, a.stdin)
 			written <- err
 		}()
+		var err error
 		select {
 		case err = <-written:
 		case <-ctx.Done():

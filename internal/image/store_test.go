@@ -3,7 +3,6 @@
 package image
 
 import (
-	"archive/tar"
 	"bytes"
 	"errors"
 	"io"
@@ -24,6 +23,7 @@ import (
 	"github.com/google/go-containerregistry/pkg/v1/tarball"
 
 	"hermes.example/hermes/internal/image/unpack"
+	"hermes.example/hermes/internal/sampletar"
 )
 
 func open(t testing.TB) *Store {
@@ -42,16 +42,15 @@ func open(t testing.TB) *Store {
 // layerOf makes a layer of files given as path and content.
 func layerOf(t testing.TB, files ...string) v1.Layer {
 	t.Helper()
-	var out bytes.Buffer
-	w := tar.NewWriter(&out)
-	for i := 0; i < len(files); i += 2 {
-		if err := w.WriteHeader(&tar.Header{Name: files[i], Typeflag: tar.TypeReg, Mode: 0o644, Size: int64(len(files[i+1]))}); err != nil {
-			t.Fatal(err)
-		}
-		io.WriteString(w, files[i+1])
+	var entries []sampletar.Entry
+	for pair := range slices.Chunk(files, 2) {
+		entries = append(entries, sampletar.Entry{Name: pair[0], Content: pair[1]})
 	}
-	w.Close()
-	l, err := tarball.LayerFromOpener(func() (io.ReadCloser, error) { return io.NopCloser(bytes.NewReader(out.Bytes())), nil })
+	content, err := sampletar.Archive(entries...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	l, err := tarball.LayerFromOpener(func() (io.ReadCloser, error) { return io.NopCloser(bytes.NewReader(content)), nil })
 	if err != nil {
 		t.Fatal(err)
 	}

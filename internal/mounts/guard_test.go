@@ -123,3 +123,34 @@ func TestHermesOwnFilesAreNotMounted(t *testing.T) {
 	w.set("TERMINAL_DOCKER_VOLUMES", []string{base + "/run:/x:ro", base + "/dotfiles:/y", w.user + "/project:/z"})
 	w.expects([]string{w.cwd + ":/z"}, []string{"sockets", "own files"})
 }
+
+// Mounts of other settings are held to the same: what cannot be is an error.
+func TestExtraMounts(t *testing.T) {
+	w := newWorld(t)
+	secret := filepath.Dir(w.write(w.user+"/.ssh/id", "secret"))
+	w.write(w.user+"/shared/file", "")
+	for name, to := range map[string]string{w.user + "/alias": w.user + "/shared", w.cwd + "/out": secret} {
+		if err := os.Symlink(to, name); err != nil {
+			t.Fatal(err)
+		}
+	}
+	h := w.host()
+	beside := []sandbox.Mount{{Source: w.cwd, Target: sandbox.Workspace}}
+	got, err := h.Extra([]sandbox.Mount{{Source: w.user + "/alias", Target: "/a", Origin: sandbox.ByConfig}}, beside)
+	if want := (sandbox.Mount{Source: w.user + "/shared", Target: "/a", Origin: sandbox.ByConfig}); err != nil || len(got) != 1 || got[0] != want {
+		t.Errorf("got %+v, %v", got, err)
+	}
+	for source, why := range map[string]string{
+		w.cwd + "/out": "a link leads out",
+		w.user + "/no": "it does not exist",
+		w.home:         "Hermes' own files",
+		"/":            "sockets",
+		h.run:          "sockets",
+		w.user:         "Hermes' own files",
+	} {
+		asked := []sandbox.Mount{{Source: source, Target: "/a"}}
+		if got, err := h.Extra(asked, beside); err == nil || !strings.Contains(err.Error(), why) || !strings.HasPrefix(err.Error(), "cannot mount ") {
+			t.Errorf("%s: got %+v, %v, not about %q", source, got, err, why)
+		}
+	}
+}

@@ -14,6 +14,9 @@ import (
 	"time"
 
 	"golang.org/x/sys/unix"
+
+	"hermes.example/hermes/internal/sampletar"
+	"hermes.example/hermes/internal/treetest"
 )
 
 // Umask is the process's, so these tests do not run beside each other.
@@ -24,19 +27,19 @@ func withUmask(t *testing.T, mask int) {
 
 func TestATreeArrivesAsItIs(t *testing.T) {
 	withUmask(t, 0o022)
-	_, from := place(t)
-	write(t, filepath.Join(from, "file"), "content")
-	write(t, filepath.Join(from, "dir", "sub", "deep"), strings.Repeat("long ", 200_000))
-	write(t, filepath.Join(from, "empty"), "")
-	write(t, filepath.Join(from, "newline\n and bad \xff UTF-8"), "odd")
-	write(t, filepath.Join(from, "long-"+strings.Repeat("n", 200)), "a long name")
+	_, from := treetest.Place(t)
+	treetest.Write(t, filepath.Join(from, "file"), "content")
+	treetest.Write(t, filepath.Join(from, "dir", "sub", "deep"), strings.Repeat("long ", 200_000))
+	treetest.Write(t, filepath.Join(from, "empty"), "")
+	treetest.Write(t, filepath.Join(from, "newline\n and bad \xff UTF-8"), "odd")
+	treetest.Write(t, filepath.Join(from, "long-"+strings.Repeat("n", 200)), "a long name")
 	for _, err := range []error{
 		os.Symlink("../../outside/secret", filepath.Join(from, "dir", "link")),
 		os.Link(filepath.Join(from, "file"), filepath.Join(from, "dir", "second name")),
 		os.Chmod(filepath.Join(from, "file"), 0o751),
 		os.Mkdir(filepath.Join(from, "empty dir"), 0o755),
 		os.Chmod(filepath.Join(from, "dir"), 0o555), // closed to us only when all is in it
-		os.Chtimes(filepath.Join(from, "dir"), when, when), os.Chtimes(filepath.Join(from, "file"), when, when),
+		os.Chtimes(filepath.Join(from, "dir"), sampletar.Time, sampletar.Time), os.Chtimes(filepath.Join(from, "file"), sampletar.Time, sampletar.Time),
 	} {
 		if err != nil {
 			t.Fatal(err)
@@ -47,7 +50,7 @@ func TestATreeArrivesAsItIs(t *testing.T) {
 	if err != nil || res.Entries != 11 || res.Bytes != 7+1_000_000+3+11 {
 		t.Fatalf("%+v, %v", res, err)
 	}
-	base, to := place(t)
+	base, to := treetest.Place(t)
 	got, err := into(t, to, blob, Options{Top: "as"})
 	if err != nil || got.Entries != res.Entries || got.Bytes != res.Bytes {
 		t.Fatalf("%+v, %v", got, err)
@@ -57,20 +60,20 @@ func TestATreeArrivesAsItIs(t *testing.T) {
 		t.Errorf("have %.300v\nwant %.300v", have, want)
 	}
 	for _, name := range []string{"file", "dir"} {
-		if st := stat(t, filepath.Join(to, "as", name)); st.Mtim.Sec != when.Unix() {
+		if st := treetest.Stat(t, filepath.Join(to, "as", name)); st.Mtim.Sec != sampletar.Time.Unix() {
 			t.Errorf("%s is of %d", name, st.Mtim.Sec)
 		}
 	}
-	if a, b := stat(t, filepath.Join(to, "as", "file")), stat(t, filepath.Join(to, "as", "dir", "second name")); a.Ino != b.Ino {
+	if a, b := treetest.Stat(t, filepath.Join(to, "as", "file")), treetest.Stat(t, filepath.Join(to, "as", "dir", "second name")); a.Ino != b.Ino {
 		t.Error("two names of one file became two files")
 	}
-	checkOutside(t, base)
+	treetest.CheckOutside(t, base)
 }
 
 func TestWhatIsInADirectory(t *testing.T) {
-	_, from := place(t)
-	write(t, filepath.Join(from, "a"), "a")
-	write(t, filepath.Join(from, "d", "b"), "b")
+	_, from := treetest.Place(t)
+	treetest.Write(t, filepath.Join(from, "a"), "a")
+	treetest.Write(t, filepath.Join(from, "d", "b"), "b")
 	blob, _, err := packed(t, from, "", Limits{})
 	got := names(t, blob)
 	slices.Sort(got)
@@ -80,8 +83,8 @@ func TestWhatIsInADirectory(t *testing.T) {
 }
 
 func TestOneFile(t *testing.T) {
-	_, from := place(t)
-	write(t, filepath.Join(from, "a"), "a")
+	_, from := treetest.Place(t)
+	treetest.Write(t, filepath.Join(from, "a"), "a")
 	blob, res, err := packed(t, filepath.Join(from, "a"), "other name", Limits{})
 	if got := names(t, blob); err != nil || res.Entries != 1 || !slices.Equal(got, []string{"other name"}) {
 		t.Errorf("%q, %+v, %v", got, res, err)
@@ -90,11 +93,11 @@ func TestOneFile(t *testing.T) {
 
 // Opening a pipe would wait for its other end, and a device may do anything.
 func TestOnlyFilesAndDirectoriesAreOpened(t *testing.T) {
-	_, from := place(t)
+	_, from := treetest.Place(t)
 	if err := errors.Join(unix.Mkfifo(filepath.Join(from, "pipe"), 0o666), unix.Mknod(filepath.Join(from, "socket"), unix.S_IFSOCK|0o666, 0)); err != nil {
 		t.Fatal(err)
 	}
-	write(t, filepath.Join(from, "file"), "x")
+	treetest.Write(t, filepath.Join(from, "file"), "x")
 	blob, res, err := packed(t, from, "", Limits{})
 	if got := names(t, blob); err != nil || res.Skipped != 2 || !slices.Equal(got, []string{"file"}) {
 		t.Errorf("%q, %+v, %v", got, res, err)
@@ -107,9 +110,9 @@ func TestOnlyFilesAndDirectoriesAreOpened(t *testing.T) {
 }
 
 func TestLimitsOfATree(t *testing.T) {
-	_, from := place(t)
+	_, from := treetest.Place(t)
 	for i := range 5 {
-		write(t, filepath.Join(from, fmt.Sprint(i)), "12345")
+		treetest.Write(t, filepath.Join(from, fmt.Sprint(i)), "12345")
 	}
 	for _, l := range []Limits{{Entries: 4}, {Bytes: 24}} {
 		_, _, err := packed(t, from, "", l)
@@ -124,7 +127,7 @@ func TestLimitsOfATree(t *testing.T) {
 }
 
 func TestTreesThatAreTooDeep(t *testing.T) {
-	_, from := place(t)
+	_, from := treetest.Place(t)
 	dir := openPath(t, from)
 	for range 300 {
 		err := unix.Mkdirat(dir, "d", 0o755)
@@ -146,9 +149,9 @@ type shrinking struct{ path string }
 func (s shrinking) Write(p []byte) (int, error) { return len(p), os.Truncate(s.path, 5) }
 
 func TestAFileThatBecomesShorterIsFilledWithZeros(t *testing.T) {
-	_, from := place(t)
+	_, from := treetest.Place(t)
 	path := filepath.Join(from, "file")
-	write(t, path, strings.Repeat("x", 1_000_000))
+	treetest.Write(t, path, strings.Repeat("x", 1_000_000))
 	res, err := Pack(shrinking{path}, openPath(t, path), "file", Limits{})
 	if err != nil || res.Changed != 1 || res.Bytes != 1_000_000 {
 		t.Errorf("%+v, %v", res, err)
@@ -156,9 +159,9 @@ func TestAFileThatBecomesShorterIsFilledWithZeros(t *testing.T) {
 }
 
 func TestHolesStayHoles(t *testing.T) {
-	_, from := place(t)
+	_, from := treetest.Place(t)
 	path := filepath.Join(from, "sparse")
-	write(t, path, "")
+	treetest.Write(t, path, "")
 	if err := os.Truncate(path, 64<<20); err != nil {
 		t.Fatal(err)
 	}
@@ -166,40 +169,40 @@ func TestHolesStayHoles(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	_, to := place(t)
+	_, to := treetest.Place(t)
 	if _, err := into(t, to, blob, Options{}); err != nil {
 		t.Fatal(err)
 	}
-	if st := stat(t, filepath.Join(to, "sparse")); st.Size != 64<<20 || st.Blocks*512 > 1<<20 {
+	if st := treetest.Stat(t, filepath.Join(to, "sparse")); st.Size != 64<<20 || st.Blocks*512 > 1<<20 {
 		t.Errorf("size %d, on disk %d", st.Size, st.Blocks*512)
 	}
 }
 
 func TestWhatIsThereStaysAsItIs(t *testing.T) {
-	_, dir := place(t)
-	write(t, filepath.Join(dir, "d", "mine"), "mine")
+	_, dir := treetest.Place(t)
+	treetest.Write(t, filepath.Join(dir, "d", "mine"), "mine")
 	if err := errors.Join(os.Chmod(filepath.Join(dir, "d"), 0o700), os.Chtimes(filepath.Join(dir, "d"), time.Unix(1, 0), time.Unix(1, 0))); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := into(t, dir, archive(t, item{name: "d/", mode: 0o777}, item{name: "d/new", content: "new"}), Options{}); err != nil {
+	if _, err := into(t, dir, archive(t, item{Name: "d/", Mode: 0o777}, item{Name: "d/new", Content: "new"}), Options{}); err != nil {
 		t.Fatal(err)
 	}
-	if st := stat(t, filepath.Join(dir, "d")); st.Mode != unix.S_IFDIR|0o700 {
+	if st := treetest.Stat(t, filepath.Join(dir, "d")); st.Mode != unix.S_IFDIR|0o700 {
 		t.Errorf("mode %o", st.Mode)
 	}
-	content(t, filepath.Join(dir, "d", "mine"), "mine")
-	content(t, filepath.Join(dir, "d", "new"), "new")
+	treetest.Holds(t, filepath.Join(dir, "d", "mine"), "mine")
+	treetest.Holds(t, filepath.Join(dir, "d", "new"), "new")
 }
 
 // What others may do with new files is the caller's umask's to say.
 func TestTheUmaskCounts(t *testing.T) {
 	withUmask(t, 0o077)
-	_, dir := place(t)
-	if _, err := into(t, dir, archive(t, item{name: "d/", mode: 0o777}, item{name: "d/f", content: "x", mode: 0o666}), Options{}); err != nil {
+	_, dir := treetest.Place(t)
+	if _, err := into(t, dir, archive(t, item{Name: "d/", Mode: 0o777}, item{Name: "d/f", Content: "x", Mode: 0o666}), Options{}); err != nil {
 		t.Fatal(err)
 	}
 	for name, want := range map[string]uint32{"d": unix.S_IFDIR | 0o700, "d/f": unix.S_IFREG | 0o600} {
-		if st := stat(t, filepath.Join(dir, name)); st.Mode != want {
+		if st := treetest.Stat(t, filepath.Join(dir, name)); st.Mode != want {
 			t.Errorf("%s has mode %o", name, st.Mode)
 		}
 	}

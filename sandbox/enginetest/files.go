@@ -342,7 +342,7 @@ func filesOwner(t *testing.T, s *suite) {
 	if err := f.Mkdir(ctx, "/workspace/dir/sub", 0o755, true); err != nil {
 		t.Error(err)
 	}
-	if _, err := f.CopyIn(ctx, "/workspace", bytes.NewReader(tarOf(t, entry{name: "copied/file", content: "x"})), sandbox.CopyOptions{}); err != nil {
+	if _, err := f.CopyIn(ctx, "/workspace", bytes.NewReader(tarOf(t, entry{Name: "copied/file", Content: "x"})), sandbox.CopyOptions{}); err != nil {
 		t.Error(err)
 	}
 	b.says("cd /workspace; stat -c %u:%g mine dir/sub copied copied/file", strings.TrimSpace(strings.Repeat("1000:2000\n", 4)))
@@ -355,7 +355,7 @@ func filesReadOnly(t *testing.T, s *suite) {
 	s.need(t, ReadOnlyRoot)
 	b := s.box(t)
 	f, ctx := b.files(), bounded(t)
-	_, copyErr := f.CopyIn(ctx, "/usr", bytes.NewReader(tarOf(t, entry{name: "x", content: "x"})), sandbox.CopyOptions{})
+	_, copyErr := f.CopyIn(ctx, "/usr", bytes.NewReader(tarOf(t, entry{Name: "x", Content: "x"})), sandbox.CopyOptions{})
 	for what, err := range map[string]error{
 		"write": f.WriteFile(ctx, "/usr/x", nil, 0), "mkdir": f.Mkdir(ctx, "/usr/x", 0, false), "remove": f.Remove(ctx, "/usr/bin/env", false),
 		"rename": f.Rename(ctx, "/usr/bin/env", "/usr/bin/vne"), "copy in": copyErr,
@@ -413,7 +413,7 @@ func filesShared(t *testing.T, s *suite) {
 	if _, err := b.files().Write(bounded(t), "/nowhere/file", strings.NewReader(strings.Repeat("x", 20<<20)), sandbox.WriteOptions{}); !errors.Is(err, fs.ErrNotExist) {
 		t.Errorf("into no directory: %v", err)
 	}
-	if _, err := b.copiesIn("/workspace", entry{name: "tree/file", content: content}); err != nil {
+	if _, err := b.copiesIn("/workspace", entry{Name: "tree/file", Content: content}); err != nil {
 		t.Error(err)
 	}
 	if found, res, err := b.copiedOut("/workspace/tree", "tree", sandbox.CopyOptions{}); err != nil || len(found) != 2 || res.Bytes != int64(len(content)) {

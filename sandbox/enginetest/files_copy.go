@@ -3,6 +3,7 @@ package enginetest
 import (
 	"archive/tar"
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"io"
@@ -12,8 +13,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
-	"time"
 
+	"hermes.example/hermes/internal/sampletar"
 	"hermes.example/hermes/sandbox"
 )
 
@@ -30,39 +31,19 @@ var fileCopyTests = []test{
 	{"files/a watch tells that it missed something", filesOverflow},
 }
 
-// entry is one of an archive; the type is guessed where it is not given.
-type entry struct {
-	name, content, link string
-	kind                byte
-	mode                int64
-}
+type entry = sampletar.Entry
 
+// tarOf makes an archive of programs that belong to somebody else.
 func tarOf(t *testing.T, entries ...entry) []byte {
 	t.Helper()
-	var out bytes.Buffer
-	w := tar.NewWriter(&out)
-	for _, e := range entries {
-		h := &tar.Header{Name: e.name, Linkname: e.link, Typeflag: e.kind, Mode: e.mode, Size: int64(len(e.content)), ModTime: time.Unix(1_600_000_000, 0), Uid: 77, Gid: 77}
-		if h.Typeflag == 0 {
-			h.Typeflag = tar.TypeReg
-			if strings.HasSuffix(e.name, "/") {
-				h.Typeflag = tar.TypeDir
-			}
-		}
-		if h.Mode == 0 {
-			h.Mode = 0o755
-		}
-		if err := w.WriteHeader(h); err != nil {
-			t.Fatal(err)
-		}
-		if _, err := io.WriteString(w, e.content); err != nil {
-			t.Fatal(err)
-		}
+	for i, e := range entries {
+		entries[i].UID, entries[i].GID, entries[i].Mode = 77, 77, cmp.Or(e.Mode, 0o755)
 	}
-	if err := w.Close(); err != nil {
+	b, err := sampletar.Archive(entries...)
+	if err != nil {
 		t.Fatal(err)
 	}
-	return out.Bytes()
+	return b
 }
 
 func (b *box) copiesIn(dir string, entries ...entry) (sandbox.CopyResult, error) {
@@ -99,9 +80,9 @@ func (b *box) copiedOut(path, as string, o sandbox.CopyOptions) ([]string, sandb
 
 func copyTree(t *testing.T, s *suite) {
 	b := s.box(t)
-	res, err := b.copiesIn("/workspace", entry{name: "t/"}, entry{name: "t/file", content: "content", mode: 0o640}, entry{name: "t/sub/deep", content: "x"},
-		entry{name: "t/link", kind: tar.TypeSymlink, link: "/etc/passwd"}, entry{name: "t/second", kind: tar.TypeLink, link: "t/file"},
-		entry{name: "t/suid", content: "x", mode: 0o6755}, entry{name: "t/dev", kind: tar.TypeChar}, entry{name: "t/bad \xff\n", content: "odd"})
+	res, err := b.copiesIn("/workspace", entry{Name: "t/"}, entry{Name: "t/file", Content: "content", Mode: 0o640}, entry{Name: "t/sub/deep", Content: "x"},
+		entry{Name: "t/link", Typeflag: tar.TypeSymlink, Link: "/etc/passwd"}, entry{Name: "t/second", Typeflag: tar.TypeLink, Link: "t/file"},
+		entry{Name: "t/suid", Content: "x", Mode: 0o6755}, entry{Name: "t/dev", Typeflag: tar.TypeChar}, entry{Name: "t/bad \xff\n", Content: "odd"})
 	if err != nil || res.Entries != 8 || res.Bytes != 12 || res.Skipped != 1 {
 		t.Fatalf("%+v, %v", res, err)
 	}
@@ -138,7 +119,7 @@ func copyLimits(t *testing.T, s *suite) {
 	if found, _, err := b.copiedOut("/workspace/d", "d", sandbox.CopyOptions{Bytes: 5000, Entries: 6}); err != nil || len(found) != 6 {
 		t.Errorf("%q, %v", found, err)
 	}
-	big := tarOf(t, entry{name: "whole", content: "whole"}, entry{name: "large", content: strings.Repeat("x", 9<<20)})
+	big := tarOf(t, entry{Name: "whole", Content: "whole"}, entry{Name: "large", Content: strings.Repeat("x", 9<<20)})
 	_, err := b.files().CopyIn(bounded(t), "/workspace", bytes.NewReader(big), sandbox.CopyOptions{Bytes: 1 << 20})
 	if !errors.Is(err, sandbox.ErrTooLarge) || !strings.Contains(err.Error(), `"large"`) {
 		t.Errorf("in: %v", err)
@@ -154,21 +135,21 @@ func copyHostile(t *testing.T, s *suite) {
 	b := s.box(t)
 	b.output("cd /workspace; mkdir in outside; echo untouched >outside/secret; ln -s ../outside in/there; ln -s ../outside/secret in/file")
 	for name, entries := range map[string][]entry{
-		"dots":              {{name: "../outside/secret", content: "evil"}},
-		"link, then file":   {{name: "l", kind: tar.TypeSymlink, link: "../outside"}, {name: "l/secret", content: "evil"}},
-		"absolute link":     {{name: "m", kind: tar.TypeSymlink, link: "/workspace/outside"}, {name: "m/secret", content: "evil"}},
-		"through a link":    {{name: "there/secret", content: "evil"}},
-		"hard link by dots": {{name: "h", kind: tar.TypeLink, link: "../outside/secret"}},
-		"hard link":         {{name: "h", kind: tar.TypeLink, link: "there/secret"}},
+		"dots":              {{Name: "../outside/secret", Content: "evil"}},
+		"link, then file":   {{Name: "l", Typeflag: tar.TypeSymlink, Link: "../outside"}, {Name: "l/secret", Content: "evil"}},
+		"absolute link":     {{Name: "m", Typeflag: tar.TypeSymlink, Link: "/workspace/outside"}, {Name: "m/secret", Content: "evil"}},
+		"through a link":    {{Name: "there/secret", Content: "evil"}},
+		"hard link by dots": {{Name: "h", Typeflag: tar.TypeLink, Link: "../outside/secret"}},
+		"hard link":         {{Name: "h", Typeflag: tar.TypeLink, Link: "there/secret"}},
 	} {
 		if _, err := b.copiesIn("/workspace/in", entries...); err == nil {
 			t.Errorf("%s: no error", name)
 		}
 	}
 	for name, entries := range map[string][]entry{
-		"absolute name":     {{name: "/workspace/outside/secret", content: "evil"}},
-		"in place of links": {{name: "file", content: "evil"}},
-		"twice":             {{name: "twice", content: "first"}, {name: "twice", content: "second"}},
+		"absolute name":     {{Name: "/workspace/outside/secret", Content: "evil"}},
+		"in place of links": {{Name: "file", Content: "evil"}},
+		"twice":             {{Name: "twice", Content: "first"}, {Name: "twice", Content: "second"}},
 	} {
 		if _, err := b.copiesIn("/workspace/in", entries...); err != nil {
 			t.Errorf("%s: %v", name, err)
@@ -190,7 +171,7 @@ func filesRoot(t *testing.T, s *suite) {
 	}
 	for _, path := range []string{"out/secret", "absolute/secret", "../outside/secret", "up/outside/secret", "/workspace/outside/secret", "loop", "loop/x"} {
 		_, readErr := f.ReadFile(ctx, path, 100)
-		_, copyErr := f.CopyIn(ctx, path, bytes.NewReader(tarOf(t, entry{name: "x"})), sandbox.CopyOptions{})
+		_, copyErr := f.CopyIn(ctx, path, bytes.NewReader(tarOf(t, entry{Name: "x"})), sandbox.CopyOptions{})
 		for what, err := range map[string]error{
 			"read": readErr, "copy in": copyErr, "write": f.WriteFile(ctx, path+"/x", []byte("evil"), 0), "remove": f.Remove(ctx, path+"/x", true),
 			"rename": f.Rename(ctx, "file", path+"/x"),
@@ -218,7 +199,7 @@ func filesSwapped(t *testing.T, s *suite) {
 	done := make(chan outcome, 1)
 	go func() { done <- b.run(flip) }()
 	f, ctx := b.filesIn("/workspace/root"), bounded(t)
-	blob := tarOf(t, entry{name: "d/d/secret", content: "evil"}, entry{name: "real/d/secret", content: "evil"}, entry{name: "real/d/new", content: "evil"})
+	blob := tarOf(t, entry{Name: "d/d/secret", Content: "evil"}, entry{Name: "real/d/secret", Content: "evil"}, entry{Name: "real/d/new", Content: "evil"})
 	worked := 0
 	for range 300 {
 		if f.WriteFile(ctx, "d/d/secret", []byte("evil"), 0) == nil {
@@ -257,10 +238,10 @@ func filesMount(t *testing.T, s *suite) {
 			t.Errorf("%s was appended to", path)
 		}
 	}
-	if _, err := b.copiesIn("/mnt/here", entry{name: "dir/secret", content: "evil"}); err == nil {
+	if _, err := b.copiesIn("/mnt/here", entry{Name: "dir/secret", Content: "evil"}); err == nil {
 		t.Error("something was copied through a link")
 	}
-	if _, err := b.copiesIn("/mnt/here", entry{name: "absolute", content: "evil"}, entry{name: "new", content: "new"}); err != nil {
+	if _, err := b.copiesIn("/mnt/here", entry{Name: "absolute", Content: "evil"}, entry{Name: "new", Content: "new"}); err != nil {
 		t.Error(err)
 	}
 	if got, err := os.ReadFile(secret); string(got) != "the host's" {
@@ -313,11 +294,11 @@ func filesProc(t *testing.T, s *suite) {
 		if got, err := b.lists(path, sandbox.ListOptions{}); err == nil {
 			t.Errorf("%s holds %d entries", path, len(got))
 		}
-		if _, err := b.copiesIn(path, entry{name: "x"}); err == nil {
+		if _, err := b.copiesIn(path, entry{Name: "x"}); err == nil {
 			t.Errorf("something was copied into %s", path)
 		}
 	}
-	if _, err := b.copiesIn("/", entry{name: "proc/self/oom_score_adj", content: "1000"}); err == nil {
+	if _, err := b.copiesIn("/", entry{Name: "proc/self/oom_score_adj", Content: "1000"}); err == nil {
 		t.Error("something was copied into /proc")
 	}
 }

@@ -127,9 +127,9 @@ func TestDoctorNamesTheOwnerOfAForeignHome(t *testing.T) {
 	w.env = append(w.env, "HERMES_HOME="+foreign)
 	found := w.calmDoctor()
 	w.env = w.env[:len(w.env)-1]
-	who := ordinary.name
+	who := ordinary.Name
 	if who == "number" {
-		who = itoa(ordinary.uid)
+		who = itoa(ordinary.UID)
 	}
 	w.is(found["home"], "bad", "permission denied", "sudo chown -R "+who+" "+foreign)
 	if found["sandbox"].Severity != "bad" {
@@ -153,7 +153,7 @@ func TestDoctorNamesMissingSubordinateIDs(t *testing.T) {
 	if os.Getuid() != 0 {
 		t.Skip("only root can hide /etc/subuid")
 	}
-	if ordinary.name == "number" {
+	if ordinary.Name == "number" {
 		t.Skip("no ordinary user could be made")
 	}
 	for _, program := range []string{"setpriv", "newuidmap", "newgidmap", "usermod"} {
@@ -165,11 +165,11 @@ func TestDoctorNamesMissingSubordinateIDs(t *testing.T) {
 	others := w.write("subids", "somebody:100000:65536\n")
 	cmd := w.command("doctor", "--json")
 	cmd.SysProcAttr.Credential = nil
-	cmd.Args = append([]string{"setpriv", "--reuid=" + itoa(ordinary.uid), "--regid=" + itoa(ordinary.gid), "--clear-groups"}, cmd.Args...)
+	cmd.Args = append([]string{"setpriv", "--reuid=" + itoa(ordinary.UID), "--regid=" + itoa(ordinary.GID), "--clear-groups"}, cmd.Args...)
 	w.in(cmd, "for f in /etc/subuid /etc/subgid; do mount --bind "+others+" $f; done", "--mount")
 	found := w.doctor(w.finish(cmd))
-	w.is(found["subordinate ids"], "note", "none for "+ordinary.name,
-		"sudo usermod --add-subuids 165536-231071 --add-subgids 165536-231071 "+ordinary.name)
+	w.is(found["subordinate ids"], "note", "none for "+ordinary.Name,
+		"sudo usermod --add-subuids 165536-231071 --add-subgids 165536-231071 "+ordinary.Name)
 	if found["sandbox"].Severity != "ok" {
 		t.Errorf("%+v", found["sandbox"])
 	}

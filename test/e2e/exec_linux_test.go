@@ -161,7 +161,7 @@ func TestHereIsTheCurrentDirectory(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if uid := ownerOf(info); w.who != nil && uid != w.who.uid || w.who == nil && uid != os.Getuid() {
+		if uid := ownerOf(info); w.who != nil && uid != w.who.UID || w.who == nil && uid != os.Getuid() {
 			t.Errorf("the new file belongs to %d", uid)
 		}
 		w.work = "/"

@@ -70,7 +70,7 @@ func TestCpGoesBothWays(t *testing.T) {
 
 func (w *world) uid() int {
 	if w.who != nil {
-		return w.who.uid
+		return w.who.UID
 	}
 	return os.Getuid()
 }

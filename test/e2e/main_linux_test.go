@@ -11,7 +11,6 @@ import (
 	"io/fs"
 	"os"
 	"os/exec"
-	"os/user"
 	"path/filepath"
 	"runtime"
 	"slices"
@@ -20,22 +19,18 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"hermes.example/hermes/sandbox/enginetest/account"
 )
 
 // bound is how long one call of hermes may take before it counts as a hang.
 const bound = 60 * time.Second
 
 var (
-	binDir   string // where hermes is
-	notBuilt string // why it could not be built
-	ordinary *account
+	binDir   string           // where hermes is
+	notBuilt string           // why it could not be built
+	ordinary *account.Account // an ordinary user who calls hermes
 )
-
-// account is who calls hermes; nil is whoever runs the tests.
-type account struct {
-	name     string
-	uid, gid int
-}
 
 func TestMain(m *testing.M) {
 	os.Exit(testMain(m))
@@ -65,38 +60,26 @@ func testMain(m *testing.M) int {
 	binDir = dir
 	if os.Getuid() == 0 {
 		var remove func()
-		ordinary, remove = makeAccount()
+		ordinary, remove = makeOrdinary()
 		defer remove()
 	}
 	return m.Run()
 }
 
-// makeAccount makes an ordinary user for root's tests, with a range of ids if
+// makeOrdinary makes an ordinary user for root's tests, with a range of ids if
 // this system gives its users one. Where users cannot be made a number serves,
 // which has a single id.
-func makeAccount() (*account, func()) {
-	const name = "hermes-e2e"
-	nothing := func() {}
-	remove := nothing
-	if _, err := user.Lookup(name); err != nil {
-		for range 20 { // another package's tests may hold the lock on the user database
-			if err = exec.Command("useradd", "--no-create-home", "--user-group", "--shell", "/bin/sh", name).Run(); err == nil || errors.Is(err, exec.ErrNotFound) {
-				break
+func makeOrdinary() (*account.Account, func()) {
+	for _, subordinate := range []bool{true, false} {
+		if a, err := account.Make(subordinate); err == nil {
+			return &a, func() {
+				if err := a.Remove(); err != nil {
+					fmt.Println(err)
+				}
 			}
-			time.Sleep(100 * time.Millisecond)
 		}
-		if err != nil {
-			return &account{"number", 54322, 54322}, nothing
-		}
-		remove = func() { exec.Command("userdel", name).Run() }
 	}
-	u, err := user.Lookup(name)
-	if err != nil {
-		return &account{"number", 54322, 54322}, remove
-	}
-	uid, _ := strconv.Atoi(u.Uid)
-	gid, _ := strconv.Atoi(u.Gid)
-	return &account{name, uid, gid}, remove
+	return &account.Account{Name: "number", UID: 54322, GID: 54322}, func() {}
 }
 
 // asEveryone runs a test as whoever we are and, when that is root, as an
@@ -114,14 +97,14 @@ func asEveryone(t *testing.T, test func(t *testing.T, w *world)) {
 // world is a test's own: homes, run directory, environment.
 type world struct {
 	t         *testing.T
-	who       *account
-	dir       string // everything below, and the caller's
-	home, run string // HERMES_HOME and XDG_RUNTIME_DIR
-	work      string // the current directory of calls
+	who       *account.Account // nil is whoever runs the tests
+	dir       string           // everything below, and the caller's
+	home, run string           // HERMES_HOME and XDG_RUNTIME_DIR
+	work      string           // the current directory of calls
 	env       []string
 }
 
-func newWorld(t *testing.T, who *account) *world {
+func newWorld(t *testing.T, who *account.Account) *world {
 	t.Helper()
 	if notBuilt != "" {
 		t.Skip(notBuilt)
@@ -175,7 +158,7 @@ func (w *world) write(path, content string) string {
 func (w *world) own(path string) {
 	w.t.Helper()
 	if w.who != nil {
-		if err := os.Chown(path, w.who.uid, w.who.gid); err != nil {
+		if err := os.Chown(path, w.who.UID, w.who.GID); err != nil {
 			w.t.Fatal(err)
 		}
 	}
@@ -215,7 +198,7 @@ func (w *world) command(args ...string) *exec.Cmd {
 	cmd.Dir, cmd.Env = w.work, w.env
 	cmd.SysProcAttr = &syscall.SysProcAttr{}
 	if w.who != nil {
-		cmd.SysProcAttr.Credential = &syscall.Credential{Uid: uint32(w.who.uid), Gid: uint32(w.who.gid)}
+		cmd.SysProcAttr.Credential = &syscall.Credential{Uid: uint32(w.who.UID), Gid: uint32(w.who.GID)}
 	}
 	cmd.WaitDelay = 5 * time.Second
 	return cmd

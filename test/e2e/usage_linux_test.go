@@ -30,7 +30,7 @@ func TestWrongUsageIsOneLineAndStatus2(t *testing.T) {
 		{"sandbox exec --memory lots -- true", "give a size"},
 		{"sandbox exec --cpus 0 -- true", "give a number"},
 		{"sandbox exec --pids -5 -- true", "give a number"},
-		{"sandbox exec --network bridge -- true", `unknown network "bridge"`},
+		{"sandbox exec --network carrier -- true", `unknown network "carrier"`},
 		{"sandbox exec --user root -- true", "give numbers"},
 		{"sandbox exec --require magic -- true", `cannot require "magic"`},
 		{"sandbox exec --mount nothing -- true", "source and a target"},

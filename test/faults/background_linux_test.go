@@ -70,32 +70,21 @@ func (a *arena) waited(p *sandbox.Process) sandbox.Result {
 }
 
 func TestD24KillEndsTheWholeTree(t *testing.T) {
-	everyone(t, func(t *testing.T) {
-		a := newArena(t)
-		box := treeBox(a, sandbox.Spec{})
-		var others bystanders
-		others.add(a, box, "setsid,clear,close")
-		faults := 0
-		for _, flags := range mixes(a, box) {
-			name := mark(t)
-			p := a.start(box, sandbox.Background{Command: sandbox.Command{Argv: []string{"/tools/tree", name, flags}}})
-			a.said(p, "ready")
-			ctx, cancel := context.WithTimeout(t.Context(), bound)
-			r, err := p.Kill(ctx, treeGrace)
-			cancel()
-			left := remains(name)
-			for _, pid := range left {
-				signal(pid, syscall.SIGKILL)
-			}
-			if err != nil || r.Reason != sandbox.Killed || len(r.Survivors) > 0 || len(left) > 0 {
-				t.Errorf("%s: %+v %v, left running: %v", flags, r, err, left)
-				if faults++; faults == enoughFaults {
-					return
-				}
-			}
+	eachTree(t, func(a *arena, box *sandbox.Sandbox, flags string) string {
+		name := mark(a)
+		p := a.start(box, sandbox.Background{Command: sandbox.Command{Argv: []string{"/tools/tree", name, flags}}})
+		a.said(p, "ready")
+		ctx, cancel := context.WithTimeout(a.Context(), bound)
+		defer cancel()
+		r, err := p.Kill(ctx, treeGrace)
+		left := remains(name)
+		for _, pid := range left {
+			signal(pid, syscall.SIGKILL)
 		}
-		others.check(a)
-		alone(a, box, len(others))
+		if err != nil || r.Reason != sandbox.Killed || len(r.Survivors) > 0 || len(left) > 0 {
+			return fmt.Sprintf("%+v %v, left running: %v", r, err, left)
+		}
+		return ""
 	})
 }
 

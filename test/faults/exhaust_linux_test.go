@@ -45,16 +45,24 @@ func few(text string, most int) bool {
 	return err == nil && n <= most
 }
 
+// fullBox is a sandbox whose processes are all taken, for as long as a command may run. How that command ends comes
+// from the channel.
+func fullBox(a *arena, lasts time.Duration) (*sandbox.Sandbox, <-chan outcome) {
+	a.Helper()
+	box := attackBox(a, sandbox.Spec{Limits: sandbox.Limits{Pids: 60}})
+	hog := make(chan outcome, 1)
+	out := newWatcher()
+	go func() {
+		hog <- a.try(box, sandbox.Command{Argv: []string{"/tools/attack", "fill"}, Timeout: lasts, Grace: treeGrace, Stdout: out})
+	}()
+	out.await(a, hog)
+	return box, hog
+}
+
 func TestProcessLimitIsNamedWhenItIsReached(t *testing.T) {
 	everyone(t, func(t *testing.T) {
 		a := newArena(t)
-		box := attackBox(a, sandbox.Spec{Limits: sandbox.Limits{Pids: 60}})
-		hog := make(chan outcome, 1)
-		out := newWatcher()
-		go func() {
-			hog <- a.try(box, sandbox.Command{Argv: []string{"/tools/attack", "fill"}, Timeout: 5 * time.Second, Grace: treeGrace, Stdout: out})
-		}()
-		out.await(t, hog)
+		box, hog := fullBox(a, 5*time.Second)
 		o := a.try(box, sandbox.Command{Argv: []string{"/bin/true"}})
 		// A limit per user is none for the guest, and so not for a command's first process.
 		if o.err != nil || o.Code != 0 && (o.Code != 126 || !strings.Contains(o.Message, "limit of processes")) {
@@ -72,13 +80,7 @@ func TestProcessLimitIsNamedWhenItIsReached(t *testing.T) {
 func TestFullSandboxCanBeInspected(t *testing.T) {
 	everyone(t, func(t *testing.T) {
 		a := newArena(t)
-		box := attackBox(a, sandbox.Spec{Limits: sandbox.Limits{Pids: 60}})
-		hog := make(chan outcome, 1)
-		out := newWatcher()
-		go func() {
-			hog <- a.try(box, sandbox.Command{Argv: []string{"/tools/attack", "fill"}, Timeout: 3 * time.Second, Grace: treeGrace, Stdout: out})
-		}()
-		out.await(t, hog)
+		box, hog := fullBox(a, 3*time.Second)
 		posture, err := box.Posture(t.Context())
 		if err != nil || posture.Untried == "" || len(posture.Facts) != len(sandbox.FactNames()) || posture.Check([]string{sandbox.FactSeccomp}) == nil {
 			t.Errorf("while it is full: %+v %v", posture, err)

@@ -57,7 +57,7 @@ func run(m *testing.M) int {
 		return 1
 	}
 	defer os.RemoveAll(base)
-	defer removeAccounts()
+	defer removeUsers()
 	for _, dir := range []string{base, filepath.Join(base, "bin")} {
 		os.Mkdir(dir, 0o755)
 		os.Chmod(dir, 0o755)

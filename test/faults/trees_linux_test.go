@@ -198,7 +198,9 @@ func growAndEnd(a *arena, box *sandbox.Sandbox, flags string, timeout time.Durat
 // enoughFaults is when a test gives up: what survives takes the machine's time.
 const enoughFaults = 3
 
-func TestD01InterruptEndsTheWholeTree(t *testing.T) {
+// eachTree grows a tree of every kind, one after the other, among processes that have nothing to do with it, and
+// has it ended; end returns what went wrong.
+func eachTree(t *testing.T, end func(a *arena, box *sandbox.Sandbox, flags string) string) {
 	everyone(t, func(t *testing.T) {
 		a := newArena(t)
 		box := treeBox(a, sandbox.Spec{})
@@ -207,7 +209,7 @@ func TestD01InterruptEndsTheWholeTree(t *testing.T) {
 		faults := 0
 		for _, flags := range mixes(a, box) {
 			others.add(a, box, "clear,close")
-			if fault := growAndEnd(a, box, flags, 0); fault != "" {
+			if fault := end(a, box, flags); fault != "" {
 				t.Errorf("%s: %s", flags, fault)
 				if faults++; faults == enoughFaults {
 					return
@@ -217,6 +219,10 @@ func TestD01InterruptEndsTheWholeTree(t *testing.T) {
 		others.check(a)
 		alone(a, box, len(others))
 	})
+}
+
+func TestD01InterruptEndsTheWholeTree(t *testing.T) {
+	eachTree(t, func(a *arena, box *sandbox.Sandbox, flags string) string { return growAndEnd(a, box, flags, 0) })
 }
 
 func TestD01TimeoutEndsTheWholeTree(t *testing.T) {

@@ -51,6 +51,7 @@ func TestRules(t *testing.T) {
 		{"sandbox", "sandbox/engine/internal/host", false},
 		{"sandbox/engine/native", "sandbox/enginetest", false},
 		{"sandbox/enginetest", "sandbox", true},
+		{"internal/tartree", "internal/treetest", false},
 		{"internal/guest", "internal/wire", true},
 		{"internal/guest/spawn", "internal/guest", true},
 		{"internal/guest", "sandbox", false},
@@ -90,6 +91,7 @@ func TestForeignModulesHaveTheirHomes(t *testing.T) {
 		{"internal/wire", "github.com/klauspost/compress/zstd", false},
 		{"internal/daemon", "github.com/moby/moby/client", true},
 		{"sandbox/engine/docker", "github.com/moby/moby/api/types/container", true},
+		{"test/containers", "github.com/moby/moby/client", true},
 		{"internal/doctor", "github.com/moby/moby/client", false},
 		{"internal/guest", "golang.org/x/sys/unix", true},
 	} {

@@ -7,10 +7,8 @@
 package hostimage
 
 import (
-	"archive/tar"
 	"bytes"
 	"errors"
-	"fmt"
 	"io"
 	"io/fs"
 	"os"
@@ -23,6 +21,8 @@ import (
 	"github.com/google/go-containerregistry/pkg/v1/layout"
 	"github.com/google/go-containerregistry/pkg/v1/mutate"
 	"github.com/google/go-containerregistry/pkg/v1/tarball"
+
+	"hermes.example/hermes/internal/sampletar"
 )
 
 // Programs is what a sandbox is expected to have.
@@ -34,14 +34,8 @@ var Programs = []string{
 	"truncate", "expr", "getconf", "script", "flock", "uniq", "cmp", "diff", "prlimit", "whoami", "printenv", "setpriv",
 }
 
-// File is an entry of a layer. A Name that ends in a slash is a directory; a Link
-// makes it a symbolic one.
-type File struct {
-	Name, Content, Link string
-	Mode                int64
-	UID, GID            int
-	Typeflag            byte
-}
+// File is an entry of a layer.
+type File = sampletar.Entry
 
 // Config is what the image says about the programs in it.
 type Config = v1.Config
@@ -58,7 +52,7 @@ func Write(dir string, config Config, programs []string, layers ...[]File) (stri
 		if len(files) == 0 {
 			continue
 		}
-		content, err := archive(files)
+		content, err := sampletar.Archive(files...)
 		if err != nil {
 			return "", err
 		}
@@ -154,34 +148,4 @@ func fromHost(programs []string) ([]File, error) {
 		}
 	}
 	return files, nil
-}
-
-func archive(files []File) ([]byte, error) {
-	var out bytes.Buffer
-	w := tar.NewWriter(&out)
-	for _, f := range files {
-		h := &tar.Header{Name: f.Name, Mode: f.Mode, Uid: f.UID, Gid: f.GID, Size: int64(len(f.Content)), Linkname: f.Link, Typeflag: f.Typeflag}
-		switch {
-		case f.Typeflag != 0:
-		case strings.HasSuffix(f.Name, "/"):
-			h.Typeflag = tar.TypeDir
-		case f.Link != "":
-			h.Typeflag = tar.TypeSymlink
-		default:
-			h.Typeflag = tar.TypeReg
-		}
-		if h.Mode == 0 {
-			h.Mode = 0o644
-			if h.Typeflag == tar.TypeDir {
-				h.Mode = 0o755
-			}
-		}
-		if err := w.WriteHeader(h); err != nil {
-			return nil, fmt.Errorf("%s: %w", f.Name, err)
-		}
-		if _, err := io.WriteString(w, f.Content); err != nil {
-			return nil, fmt.Errorf("%s: %w", f.Name, err)
-		}
-	}
-	return out.Bytes(), w.Close()
 }

@@ -17,6 +17,7 @@ import (
 
 	"hermes.example/hermes/internal/image/packed"
 	"hermes.example/hermes/internal/image/unpack"
+	"hermes.example/hermes/internal/sampletar"
 )
 
 // BenchmarkUnpack measures ours and `tar -x` of the same layer in turns; the ratio of the medians is how fast
@@ -99,13 +100,13 @@ func layerLikeSystem(b *testing.B, files, size int) []byte {
 	for i := range files {
 		dir := fmt.Sprintf("usr/lib/package%d/", i/20)
 		if i%20 == 0 {
-			if err := w.WriteHeader(&tar.Header{Name: dir, Typeflag: tar.TypeDir, Mode: 0o755, ModTime: when}); err != nil {
+			if err := w.WriteHeader(&tar.Header{Name: dir, Typeflag: tar.TypeDir, Mode: 0o755, ModTime: sampletar.Time}); err != nil {
 				b.Fatal(err)
 			}
 		}
 		content := bytes.Repeat([]byte("some text that repeats "), size/15+1)[:size/2+random.IntN(size)]
 		noise.Read(content[:len(content)/2])
-		h := &tar.Header{Name: fmt.Sprintf("%sfile%d", dir, i), Typeflag: tar.TypeReg, Mode: 0o644, Size: int64(len(content)), ModTime: when}
+		h := &tar.Header{Name: fmt.Sprintf("%sfile%d", dir, i), Typeflag: tar.TypeReg, Mode: 0o644, Size: int64(len(content)), ModTime: sampletar.Time}
 		if err := w.WriteHeader(h); err != nil {
 			b.Fatal(err)
 		}

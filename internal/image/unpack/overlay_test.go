@@ -14,18 +14,19 @@ import (
 	"golang.org/x/sys/unix"
 
 	"hermes.example/hermes/internal/image/unpack"
+	"hermes.example/hermes/internal/treetest"
 )
 
-var lower = []item{{name: "keep", content: "low"}, {name: "gone", content: "low"}, {name: "dir/low", content: "low"}, {name: "opaque/low", content: "low"},
-	{name: "remade/low", content: "low"}, {name: "remade2/low", content: "low"}, {name: "implicit/low", content: "low"}, {name: "both/low", content: "low"},
-	{name: "tofile/low", content: "low"}}
+var lower = []item{{Name: "keep", Content: "low"}, {Name: "gone", Content: "low"}, {Name: "dir/low", Content: "low"}, {Name: "opaque/low", Content: "low"},
+	{Name: "remade/low", Content: "low"}, {Name: "remade2/low", Content: "low"}, {Name: "implicit/low", Content: "low"}, {Name: "both/low", Content: "low"},
+	{Name: "tofile/low", Content: "low"}}
 
-var upper = []item{{name: ".wh.gone"}, {name: "dir/new", content: "up"}, {name: "opaque/"}, {name: "opaque/.wh..wh..opq"}, {name: "opaque/new", content: "up"},
-	{name: ".wh.remade"}, {name: "remade/"}, {name: "remade/new", content: "up"},
-	{name: "remade2/"}, {name: "remade2/new", content: "up"}, {name: ".wh.remade2"},
-	{name: ".wh.implicit"}, {name: "implicit/new", content: "up"},
-	{name: ".wh.tofile"}, {name: "tofile", content: "up"},
-	{name: ".wh..wh.plnk/x", content: "note"}, {name: ".wh..wh.aufs", content: "note"}}
+var upper = []item{{Name: ".wh.gone"}, {Name: "dir/new", Content: "up"}, {Name: "opaque/"}, {Name: "opaque/.wh..wh..opq"}, {Name: "opaque/new", Content: "up"},
+	{Name: ".wh.remade"}, {Name: "remade/"}, {Name: "remade/new", Content: "up"},
+	{Name: "remade2/"}, {Name: "remade2/new", Content: "up"}, {Name: ".wh.remade2"},
+	{Name: ".wh.implicit"}, {Name: "implicit/new", Content: "up"},
+	{Name: ".wh.tofile"}, {Name: "tofile", Content: "up"},
+	{Name: ".wh..wh.plnk/x", Content: "note"}, {Name: ".wh..wh.aufs", Content: "note"}}
 
 const merged = "both/low dir/low dir/new implicit/new keep opaque/new remade/new remade2/new tofile"
 
@@ -78,7 +79,7 @@ func TestOverlayShowsWhatTheLayersSay(t *testing.T) {
 
 func TestWhiteoutsAreWhatOverlayfsExpects(t *testing.T) {
 	dir := unpacked(t, unpack.Options{}, upper...)
-	if st := stat(t, dir+"/gone"); st.Mode&unix.S_IFMT != unix.S_IFCHR || st.Rdev != 0 {
+	if st := treetest.Stat(t, dir+"/gone"); st.Mode&unix.S_IFMT != unix.S_IFCHR || st.Rdev != 0 {
 		t.Errorf("the whiteout has mode %o", st.Mode)
 	}
 	for _, d := range []string{"opaque", "remade", "remade2", "implicit"} {
@@ -98,7 +99,7 @@ func TestWhiteoutsAreWhatOverlayfsExpects(t *testing.T) {
 }
 
 func TestAnOpaqueRootIsReported(t *testing.T) {
-	_, res, err := into(t, archive(t, item{name: ".wh..wh..opq"}, item{name: "f"}), unpack.Options{})
+	_, res, err := into(t, archive(t, item{Name: ".wh..wh..opq"}, item{Name: "f"}), unpack.Options{})
 	if err != nil || !res.HidesAll {
 		t.Errorf("%+v %v", res, err)
 	}

@@ -20,10 +20,12 @@ import (
 
 	"hermes.example/hermes/internal/image/packed"
 	"hermes.example/hermes/internal/image/unpack"
+	"hermes.example/hermes/internal/sampletar"
+	"hermes.example/hermes/internal/treetest"
 )
 
 func TestAllCompressionsGiveTheSameTreeAndTheirDigests(t *testing.T) {
-	plain := archive(t, item{name: "./"}, item{name: "./etc/"}, item{name: "./etc/motd", content: strings.Repeat("hello ", 100_000)})
+	plain := archive(t, item{Name: "./"}, item{Name: "./etc/"}, item{Name: "./etc/motd", Content: strings.Repeat("hello ", 100_000)})
 	for name, blob := range map[string][]byte{"plain": plain, "gzip": gzipped(t, plain), "zstd": zstded(t, plain)} {
 		t.Run(name, func(t *testing.T) {
 			var last int64
@@ -31,7 +33,7 @@ func TestAllCompressionsGiveTheSameTreeAndTheirDigests(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			content(t, filepath.Join(dir, "etc/motd"), strings.Repeat("hello ", 100_000))
+			treetest.Holds(t, filepath.Join(dir, "etc/motd"), strings.Repeat("hello ", 100_000))
 			want := unpack.Result{Blob: sum(blob), Tar: sum(plain), Bytes: 600_000, Entries: 3}
 			if res != want {
 				t.Errorf("got %+v, want %+v", res, want)
@@ -49,7 +51,7 @@ func sum(b []byte) string {
 }
 
 func TestTrailingBytesCountForTheDigests(t *testing.T) {
-	tarball := append(archive(t, item{name: "f"}), make([]byte, 1<<20)...)
+	tarball := append(archive(t, item{Name: "f"}), make([]byte, 1<<20)...)
 	blob := append(gzipped(t, tarball), gzipped(t, []byte("more"))...)
 	_, res, err := into(t, blob, unpack.Options{HashBlob: true})
 	if err != nil || res.Blob != sum(blob) || res.Tar != sum(append(tarball, "more"...)) {
@@ -60,14 +62,14 @@ func TestTrailingBytesCountForTheDigests(t *testing.T) {
 func TestEveryKindOfFile(t *testing.T) {
 	needRoot(t)
 	dir := unpacked(t, unpack.Options{Devices: unpack.Keep, Setuid: unpack.Keep},
-		item{name: "./", mode: 0o750, uid: 5, gid: 6},
-		item{name: "d/", mode: 0o2555, uid: 7, gid: 8, pax: map[string]string{paxXattr + "user.note": "dir"}},
-		item{name: "d/f", content: "text", mode: 0o4751, uid: 1000, gid: 1001, pax: map[string]string{paxXattr + "user.note": "file"}},
-		item{name: "d/hard", typ: tar.TypeLink, link: "d/f"},
-		item{name: "soft", typ: tar.TypeSymlink, link: "/etc/passwd", uid: 9, gid: 9},
-		item{name: "pipe", typ: tar.TypeFifo, mode: 0o640, uid: 3, gid: 4},
-		item{name: "null", typ: tar.TypeChar, mode: 0o666, major: 1, minor: 3},
-		item{name: "disk", typ: tar.TypeBlock, mode: 0o660, major: 8, minor: 300})
+		item{Name: "./", Mode: 0o750, UID: 5, GID: 6},
+		item{Name: "d/", Mode: 0o2555, UID: 7, GID: 8, PAX: map[string]string{paxXattr + "user.note": "dir"}},
+		item{Name: "d/f", Content: "text", Mode: 0o4751, UID: 1000, GID: 1001, PAX: map[string]string{paxXattr + "user.note": "file"}},
+		item{Name: "d/hard", Typeflag: tar.TypeLink, Link: "d/f"},
+		item{Name: "soft", Typeflag: tar.TypeSymlink, Link: "/etc/passwd", UID: 9, GID: 9},
+		item{Name: "pipe", Typeflag: tar.TypeFifo, Mode: 0o640, UID: 3, GID: 4},
+		item{Name: "null", Typeflag: tar.TypeChar, Mode: 0o666, Major: 1, Minor: 3},
+		item{Name: "disk", Typeflag: tar.TypeBlock, Mode: 0o660, Major: 8, Minor: 300})
 	for path, want := range map[string]unix.Stat_t{
 		".":      {Mode: unix.S_IFDIR | 0o750, Uid: 5, Gid: 6},
 		"d":      {Mode: unix.S_IFDIR | 0o2555, Uid: 7, Gid: 8},
@@ -78,12 +80,12 @@ func TestEveryKindOfFile(t *testing.T) {
 		"null":   {Mode: unix.S_IFCHR | 0o666, Rdev: unix.Mkdev(1, 3)},
 		"disk":   {Mode: unix.S_IFBLK | 0o660, Rdev: unix.Mkdev(8, 300)},
 	} {
-		got := stat(t, filepath.Join(dir, path))
-		if got.Mode != want.Mode || got.Uid != want.Uid || got.Gid != want.Gid || got.Rdev != want.Rdev || got.Mtim.Sec != when.Unix() {
+		got := treetest.Stat(t, filepath.Join(dir, path))
+		if got.Mode != want.Mode || got.Uid != want.Uid || got.Gid != want.Gid || got.Rdev != want.Rdev || got.Mtim.Sec != sampletar.Time.Unix() {
 			t.Errorf("%s: mode %o owner %d:%d device %x time %d", path, got.Mode, got.Uid, got.Gid, got.Rdev, got.Mtim.Sec)
 		}
 	}
-	if a, b := stat(t, dir+"/d/f"), stat(t, dir+"/d/hard"); a.Ino != b.Ino || a.Nlink != 2 {
+	if a, b := treetest.Stat(t, dir+"/d/f"), treetest.Stat(t, dir+"/d/hard"); a.Ino != b.Ino || a.Nlink != 2 {
 		t.Error("the hard link is another file")
 	}
 	if link, _ := os.Readlink(dir + "/soft"); link != "/etc/passwd" {
@@ -97,21 +99,21 @@ func TestEveryKindOfFile(t *testing.T) {
 func TestRightsAreDroppedOrRefused(t *testing.T) {
 	caps := "\x01\x00\x00\x02\x00\x20\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00"
 	suspects := map[string]item{
-		"setuid":     {name: "su", content: "x", mode: 0o6755},
-		"capability": {name: "ping", content: "x", mode: 0o755, pax: map[string]string{paxXattr + capability: caps}},
-		"device":     {name: "mem", typ: tar.TypeChar, major: 1, minor: 1},
+		"setuid":     {Name: "su", Content: "x", Mode: 0o6755},
+		"capability": {Name: "ping", Content: "x", Mode: 0o755, PAX: map[string]string{paxXattr + capability: caps}},
+		"device":     {Name: "mem", Typeflag: tar.TypeChar, Major: 1, Minor: 1},
 	}
 	for name, suspect := range suspects {
 		_, _, err := into(t, archive(t, suspect), unpack.Options{Devices: unpack.Refuse, Setuid: unpack.Refuse})
-		if refused(t, err, suspect.name); t.Failed() {
+		if refused(t, err, suspect.Name); t.Failed() {
 			t.Errorf("%s was not refused", name)
 		}
 	}
-	dir := unpacked(t, unpack.Options{}, suspects["setuid"], suspects["capability"], suspects["device"], item{name: "group/", mode: 0o2775})
-	if st := stat(t, dir+"/su"); st.Mode&0o7777 != 0o755 {
+	dir := unpacked(t, unpack.Options{}, suspects["setuid"], suspects["capability"], suspects["device"], item{Name: "group/", Mode: 0o2775})
+	if st := treetest.Stat(t, dir+"/su"); st.Mode&0o7777 != 0o755 {
 		t.Errorf("mode %o", st.Mode)
 	}
-	if st := stat(t, dir+"/group"); st.Mode&0o7777 != 0o2775 {
+	if st := treetest.Stat(t, dir+"/group"); st.Mode&0o7777 != 0o2775 {
 		t.Errorf("a directory's mode %o", st.Mode)
 	}
 	if got := xattr(dir+"/ping", capability); got != "<"+unix.ENODATA.Error()+">" {
@@ -133,10 +135,10 @@ func TestOwnershipCanBeSquashed(t *testing.T) {
 	if os.Getuid() == 0 {
 		owner = &unpack.Owner{4242, 4343}
 	}
-	dir := unpacked(t, unpack.Options{Owner: owner}, item{name: "d/", uid: 1}, item{name: "d/f", uid: 2, gid: 3},
-		item{name: "l", typ: tar.TypeSymlink, link: "x", uid: 4}, item{name: "p", typ: tar.TypeFifo, uid: 5}, item{name: "implicit/f"})
+	dir := unpacked(t, unpack.Options{Owner: owner}, item{Name: "d/", UID: 1}, item{Name: "d/f", UID: 2, GID: 3},
+		item{Name: "l", Typeflag: tar.TypeSymlink, Link: "x", UID: 4}, item{Name: "p", Typeflag: tar.TypeFifo, UID: 5}, item{Name: "implicit/f"})
 	for _, path := range []string{"", "d", "d/f", "l", "p", "implicit", "implicit/f"} {
-		if st := stat(t, filepath.Join(dir, path)); int(st.Uid) != owner.UID || int(st.Gid) != owner.GID {
+		if st := treetest.Stat(t, filepath.Join(dir, path)); int(st.Uid) != owner.UID || int(st.Gid) != owner.GID {
 			t.Errorf("%q belongs to %d:%d", path, st.Uid, st.Gid)
 		}
 	}
@@ -148,12 +150,12 @@ func TestADirectoryDoesNotHandItsGroupDown(t *testing.T) {
 	if err := errors.Join(os.Mkdir(dir, 0o700), os.Chown(dir, 0, 4242), os.Chmod(dir, 0o700|os.ModeSetgid)); err != nil {
 		t.Fatal(err)
 	}
-	b := archive(t, item{name: "d/f", content: "x"})
+	b := archive(t, item{Name: "d/f", Content: "x"})
 	if _, err := packed.Unpack(t.Context(), dir, io.NopCloser(bytes.NewReader(b)), unpack.Options{}); err != nil {
 		t.Fatal(err)
 	}
 	for _, path := range []string{"", "d", "d/f"} {
-		if st := stat(t, filepath.Join(dir, path)); st.Gid != 0 || st.Mode&unix.S_ISGID != 0 {
+		if st := treetest.Stat(t, filepath.Join(dir, path)); st.Gid != 0 || st.Mode&unix.S_ISGID != 0 {
 			t.Errorf("%q belongs to group %d, mode %o", path, st.Gid, st.Mode)
 		}
 	}
@@ -161,8 +163,8 @@ func TestADirectoryDoesNotHandItsGroupDown(t *testing.T) {
 
 // An ordinary user may not enter some of the directories that it unpacks.
 func TestAnOrdinaryUserUnpacksClosedDirectories(t *testing.T) {
-	items := []item{{name: "closed/", mode: 0o555}, {name: "closed/f", content: "in", mode: 0o400}, {name: "none/sub/", mode: 0o700},
-		{name: "none/", mode: 0o001}, {name: "none/sub/f", content: "x", uid: 77}, {name: "none/", mode: 0o002}, {name: ".wh.gone"}, {name: "p", typ: tar.TypeFifo}}
+	items := []item{{Name: "closed/", Mode: 0o555}, {Name: "closed/f", Content: "in", Mode: 0o400}, {Name: "none/sub/", Mode: 0o700},
+		{Name: "none/", Mode: 0o001}, {Name: "none/sub/f", Content: "x", UID: 77}, {Name: "none/", Mode: 0o002}, {Name: ".wh.gone"}, {Name: "p", Typeflag: tar.TypeFifo}}
 	if os.Getuid() != 0 {
 		dir := unpacked(t, unpack.Options{}, items...)
 		for _, closed := range []string{"/none", "/closed"} {
@@ -194,14 +196,14 @@ func TestAnOrdinaryUserUnpacksClosedDirectories(t *testing.T) {
 	if out, err := cmd.CombinedOutput(); err != nil {
 		t.Fatalf("%v\n%s", err, out)
 	}
-	content(t, dir+"/closed/f", "in")
-	if st := stat(t, dir+"/gone"); st.Mode&unix.S_IFMT != unix.S_IFCHR || st.Rdev != 0 {
+	treetest.Holds(t, dir+"/closed/f", "in")
+	if st := treetest.Stat(t, dir+"/gone"); st.Mode&unix.S_IFMT != unix.S_IFCHR || st.Rdev != 0 {
 		t.Errorf("the whiteout has mode %o", st.Mode)
 	}
-	if st := stat(t, dir+"/none"); st.Mode&0o7777 != 0o002 || st.Uid != 4242 {
+	if st := treetest.Stat(t, dir+"/none"); st.Mode&0o7777 != 0o002 || st.Uid != 4242 {
 		t.Errorf("mode %o, owner %d", st.Mode, st.Uid)
 	}
-	if st := stat(t, dir+"/none/sub/f"); st.Uid != 4242 {
+	if st := treetest.Stat(t, dir+"/none/sub/f"); st.Uid != 4242 {
 		t.Errorf("owner %d", st.Uid)
 	}
 }
@@ -228,7 +230,7 @@ func TestHolesStayHoles(t *testing.T) {
 		if err != nil || res.Bytes != 64<<20 {
 			t.Fatalf("%+v %v", res, err)
 		}
-		st := stat(t, root+"/sparse")
+		st := treetest.Stat(t, root+"/sparse")
 		if st.Size != 64<<20 || st.Blocks*512 > 1<<20 {
 			t.Errorf("%s: size %d, on disk %d", format, st.Size, st.Blocks*512)
 		}
@@ -270,7 +272,7 @@ func TestCancellingEndsTheUnpacking(t *testing.T) {
 // The source may be a connection on which nothing comes any more.
 func TestARefusalDoesNotWaitForTheRest(t *testing.T) {
 	r, w := io.Pipe()
-	go w.Write(append(archive(t, item{name: "../x"}), make([]byte, 256<<10)...)) // more than one buffer, less than two
+	go w.Write(append(archive(t, item{Name: "../x"}), make([]byte, 256<<10)...)) // more than one buffer, less than two
 	dir := filepath.Join(t.TempDir(), "root")
 	if err := os.Mkdir(dir, 0o700); err != nil {
 		t.Fatal(err)

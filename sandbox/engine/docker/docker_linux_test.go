@@ -1,6 +1,7 @@
 package docker_test
 
 import (
+	"os"
 	"runtime"
 	"testing"
 
@@ -13,12 +14,20 @@ import (
 
 func TestMain(m *testing.M) { enginetest.Main(m, newEngine) }
 
+// bridgeVariable makes other processes of the suite come through the container, too.
+const bridgeVariable = "HERMES_TEST_BRIDGE"
+
 func newEngine() (sandbox.Engine, error) {
 	api, err := client.New(client.FromEnv)
 	if err != nil {
 		return nil, err
 	}
-	return docker.New(docker.Options{Client: api, Name: "docker", Arch: runtime.GOARCH})
+	return docker.New(docker.Options{Client: api, Name: "docker", Arch: runtime.GOARCH, Bridge: os.Getenv(bridgeVariable) != ""})
+}
+
+func TestDockerBridged(t *testing.T) {
+	t.Setenv(bridgeVariable, "1")
+	TestDocker(t)
 }
 
 func TestDocker(t *testing.T) {

@@ -1,20 +1,21 @@
-// Package account runs tests as an ordinary user, whom it makes for them. Only root
+// Package account makes ordinary users for tests, and runs tests as them. Only root
 // can do that; elsewhere the tests are skipped.
 //
-// Tests of engines use it. It changes the machine's list of users, and takes every
+// Tests of engines and of the whole program use it. It changes the machine's list of users, and takes every
 // change back.
 package account
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"os"
 	"os/exec"
 	"os/user"
-	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
-	"syscall"
+	"sync/atomic"
 	"testing"
 	"time"
 )
@@ -25,163 +26,123 @@ type Account struct {
 	UID, GID int
 }
 
+// ErrUnavailable is why such a user cannot be had on this machine, by whoever runs the tests.
+var ErrUnavailable = errors.New("no such user can be made here")
+
 // New makes a user, with subordinate ids or without, and removes it with the test.
 func New(t *testing.T, subordinate bool) Account {
 	t.Helper()
+	a, err := Make(subordinate)
+	switch {
+	case errors.Is(err, ErrUnavailable):
+		t.Skip(err)
+	case err != nil:
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := a.Remove(); err != nil {
+			t.Error(err)
+		}
+	})
+	return a
+}
+
+// Make makes a user, with subordinate ids or without, whom the caller removes. Those that killed tests left are
+// removed on the way.
+func Make(subordinate bool) (Account, error) {
 	if os.Getuid() != 0 {
-		t.Skip("only root can make users; the same tests run as the user who runs them")
+		return Account{}, fmt.Errorf("%w: only root can make users; the same tests run as the user who runs them", ErrUnavailable)
 	}
 	for _, program := range []string{"useradd", "userdel"} {
 		if _, err := exec.LookPath(program); err != nil {
-			t.Skipf("%s is missing", program)
+			return Account{}, fmt.Errorf("%w: %s is missing", ErrUnavailable, program)
 		}
 	}
-	name := fmt.Sprintf("hermes-%d-%d", os.Getpid(), time.Now().UnixNano()%1_000_000)
+	if err := removeLeft(); err != nil {
+		return Account{}, err
+	}
+	a := Account{Name: fmt.Sprintf("%s%d-%d", prefix, os.Getpid(), serial.Add(1))}
 	kind := "--system" // these get no subordinate ids
 	if subordinate {
 		kind = "--user-group"
 	}
-	administer(t, "useradd", kind, "--no-create-home", "--home-dir", "/nonexistent", "--shell", "/bin/sh", name)
-	t.Cleanup(func() { administer(t, "userdel", name) })
-	u, err := user.Lookup(name)
-	if err != nil {
-		t.Fatal(err)
+	if err := administer("useradd", kind, "--no-create-home", "--home-dir", "/nonexistent", "--shell", "/bin/sh", a.Name); err != nil {
+		return Account{}, err
 	}
-	a := Account{Name: name}
-	a.UID, _ = strconv.Atoi(u.Uid)
-	a.GID, _ = strconv.Atoi(u.Gid)
-	if has := hasRange(t, name); has != subordinate {
-		if subordinate {
-			t.Skip("useradd gives no subordinate ids on this machine (see SUB_UID_COUNT in login.defs)")
-		}
-		t.Fatalf("the user %s has subordinate ids", name)
+	if err := a.lookup(subordinate); err != nil {
+		return Account{}, errors.Join(err, a.Remove())
 	}
-	return a
+	return a, nil
 }
 
-// administer runs a program that changes the list of users. Another one may have
-// it locked.
-func administer(t *testing.T, program string, args ...string) {
-	t.Helper()
-	const locked = 10
+// Remove removes the user, who has no processes any more.
+func (a Account) Remove() error { return administer("userdel", a.Name) }
+
+// Users are called by the process that made them, so that others see whether it still needs them.
+const prefix = "hermes-test-"
+
+var serial atomic.Int64
+
+// removeLeft removes the users of processes that are gone.
+func removeLeft() error {
+	passwd, err := os.ReadFile("/etc/passwd")
+	if err != nil {
+		return err
+	}
+	for line := range strings.Lines(string(passwd)) {
+		name, _, _ := strings.Cut(line, ":")
+		of, ours := strings.CutPrefix(name, prefix)
+		pid, _, _ := strings.Cut(of, "-")
+		if _, err := os.Stat("/proc/" + pid); ours && errors.Is(err, os.ErrNotExist) {
+			// Another test may be quicker, and one that has processes stays for later.
+			_ = administer("userdel", name)
+		}
+	}
+	return nil
+}
+
+// lookup finds out the user's ids, which useradd chose.
+func (a *Account) lookup(subordinate bool) error {
+	u, err := user.Lookup(a.Name)
+	if err != nil {
+		return err
+	}
+	a.UID, _ = strconv.Atoi(u.Uid)
+	a.GID, _ = strconv.Atoi(u.Gid)
+	switch has, err := hasRange(a.Name); {
+	case err != nil:
+		return err
+	case subordinate && !has:
+		return fmt.Errorf("%w: useradd gives no subordinate ids on this machine (see SUB_UID_COUNT in login.defs)", ErrUnavailable)
+	case has && !subordinate:
+		return fmt.Errorf("the user %s has subordinate ids", a.Name)
+	}
+	return nil
+}
+
+// locked are the statuses of programs that cannot change the list of users, or that of groups.
+var locked = []int{1, 10}
+
+// administer runs a program that changes these lists. Another one may have them locked.
+func administer(program string, args ...string) error {
 	for try := 0; ; try++ {
 		out, err := exec.Command(program, args...).CombinedOutput()
 		var exit *exec.ExitError
-		if errors.As(err, &exit) && exit.ExitCode() == locked && try < 100 {
+		if errors.As(err, &exit) && slices.Contains(locked, exit.ExitCode()) && try < 100 {
 			<-time.After(50 * time.Millisecond)
 			continue
 		}
 		if err != nil {
-			t.Errorf("%s: %v: %s", program, err, out)
+			return fmt.Errorf("%s: %w: %s", program, err, bytes.TrimSpace(out))
 		}
-		return
+		return nil
 	}
 }
 
-func hasRange(t *testing.T, name string) bool {
-	t.Helper()
+func hasRange(name string) (bool, error) {
 	content, err := os.ReadFile("/etc/subuid")
 	if err != nil && !errors.Is(err, os.ErrNotExist) {
-		t.Fatal(err)
+		return false, err
 	}
-	return strings.Contains("\n"+string(content), "\n"+name+":")
-}
-
-// Run runs a test of this program in a process of the account, and shows each of its
-// subtests as one of t.
-func (a Account) Run(t *testing.T, test string, env ...string) {
-	t.Helper()
-	home := a.dir(t)
-	// By this name, because the account may not walk to where the program is.
-	cmd := exec.Command("/proc/self/exe", "-test.v=test2json", "-test.run="+pattern(test), "-test.timeout="+remaining(t))
-	cmd.Dir = home
-	cmd.Env = append(env, "PATH="+os.Getenv("PATH"), "HOME="+home, "USER="+a.Name,
-		"TMPDIR="+filepath.Join(home, "tmp"), "XDG_RUNTIME_DIR="+filepath.Join(home, "run"))
-	cmd.SysProcAttr = &syscall.SysProcAttr{
-		Credential: &syscall.Credential{Uid: uint32(a.UID), Gid: uint32(a.GID)},
-		Pdeathsig:  syscall.SIGKILL,
-	}
-	out, err := cmd.StdoutPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	cmd.Stderr = cmd.Stdout
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { a.endAll(t) })
-	passOn(t, out)
-	if err := cmd.Wait(); err != nil && !t.Failed() {
-		t.Errorf("the tests of %s ended with %v and no test failed", a.Name, err)
-	}
-}
-
-// dir makes what an ordinary user's session has.
-func (a Account) dir(t *testing.T) string {
-	t.Helper()
-	// Not below t.TempDir, whose parents are closed to others.
-	home, err := os.MkdirTemp("/tmp", "hermes-account-")
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		if err := os.RemoveAll(home); err != nil {
-			t.Error(err)
-		}
-	})
-	for _, dir := range []string{home, filepath.Join(home, "tmp"), filepath.Join(home, "run")} {
-		if err := os.Mkdir(dir, 0o700); err != nil && !errors.Is(err, os.ErrExist) {
-			t.Fatal(err)
-		}
-		if err := os.Chown(dir, a.UID, a.GID); err != nil {
-			t.Fatal(err)
-		}
-	}
-	return home
-}
-
-// pattern selects in the child what was selected here; a selection of the test's own
-// counts when nothing was.
-func pattern(test string) string {
-	const flag = "-test.run="
-	whole := "^" + test + "$"
-	test, _, _ = strings.Cut(test, "$/")
-	for _, arg := range os.Args[1:] {
-		if pattern, ok := strings.CutPrefix(arg, flag); ok {
-			if _, sub, nested := strings.Cut(pattern, "/"); nested {
-				return "^" + test + "$/" + sub
-			}
-		}
-	}
-	return whole
-}
-
-// remaining leaves the parent time to report.
-func remaining(t *testing.T) string {
-	if deadline, ok := t.Deadline(); ok {
-		return max(time.Until(deadline)-10*time.Second, time.Second).String()
-	}
-	return "0"
-}
-
-// endAll ends what runs as the account, so that it can be removed. All of it was
-// started by this test: the account is the test's own.
-func (a Account) endAll(t *testing.T) {
-	t.Helper()
-	entries, err := os.ReadDir("/proc")
-	if err != nil {
-		t.Error(err)
-		return
-	}
-	for _, e := range entries {
-		pid, err := strconv.Atoi(e.Name())
-		if err != nil {
-			continue
-		}
-		status, err := os.ReadFile(filepath.Join("/proc", e.Name(), "status"))
-		if err == nil && strings.Contains(string(status), fmt.Sprintf("\nUid:\t%d\t", a.UID)) && !strings.Contains(string(status), "State:\tZ") {
-			t.Errorf("process %d of %s is left", pid, a.Name)
-			syscall.Kill(pid, syscall.SIGKILL)
-		}
-	}
+	return strings.Contains("\n"+string(content), "\n"+name+":"), nil
 }

@@ -9,6 +9,7 @@ import (
 	"syscall"
 	"unsafe"
 
+	"github.com/creack/pty"
 	"golang.org/x/sys/unix"
 )
 
@@ -97,7 +98,7 @@ func beVictim() error {
 		return err
 	}
 	defer unix.SysvShmCtl(id, unix.IPC_RMID, nil)
-	master, slave, err := openTerminal()
+	master, slave, err := pty.Open()
 	if err != nil {
 		return err
 	}
@@ -113,21 +114,6 @@ func beVictim() error {
 	}
 	_, err = io.Copy(io.Discard, os.Stdin)
 	return err
-}
-
-func openTerminal() (master, slave *os.File, err error) {
-	if master, err = os.OpenFile("/dev/ptmx", os.O_RDWR|unix.O_NOCTTY, 0); err != nil {
-		return nil, nil, err
-	}
-	if err = unix.IoctlSetPointerInt(int(master.Fd()), unix.TIOCSPTLCK, 0); err != nil {
-		return nil, nil, err
-	}
-	n, err := unix.IoctlGetInt(int(master.Fd()), unix.TIOCGPTN)
-	if err != nil {
-		return nil, nil, err
-	}
-	slave, err = os.OpenFile(fmt.Sprintf("/dev/pts/%d", n), os.O_RDWR|unix.O_NOCTTY, 0)
-	return master, slave, err
 }
 
 // call makes a system call.

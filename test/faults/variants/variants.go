@@ -147,6 +147,24 @@ var variants = []variant{
 		new:  "	f.Value = found\n",
 	},
 	{
+		name: "D26-overrides-leave-facts-in-force", test: "TestD26AWeakenedFactIsNotEnforced", in: "sandbox",
+		file: "sandbox/deviations.go",
+		old:  "f.Enforced && d.Enforced",
+		new:  "f.Enforced",
+	},
+	{
+		name: "D26-rights-are-not-judged", test: "TestD26EveryWeakeningOverrideIsADeviation", in: "sandbox",
+		file: "sandbox/deviations.go",
+		old:  "		w.rights(c)\n",
+		new:  "",
+	},
+	{
+		name: "D07-containers-are-not-compared", test: "TestD07EveryFieldOfAContainerIsInTheHashAndIsSaid", in: "sandbox",
+		file: "sandbox/spec.go",
+		old:  "append(diff, a.Container.difference(b.Container)...)",
+		new:  "append(diff, a.Container.difference(a.Container)...)",
+	},
+	{
 		name: "traced-commands-stay-stopped", test: "TestCommandThatAsksToBeTracedEndsAsAnyOther",
 		file: "internal/guest/reaper_linux.go",
 		old:  "	if status.Stopped() {",

@@ -1,12 +1,9 @@
 package cli
 
 import (
-	"fmt"
+	"encoding/json"
 	"io"
-	"strconv"
 	"strings"
-	"time"
-	"unicode"
 	"unicode/utf8"
 )
 
@@ -68,28 +65,9 @@ func writeTable(w io.Writer, p paint, rows [][]cell) error {
 	return err
 }
 
-// printable is s as it may be shown on a terminal: itself, or quoted where it has
-// what a terminal would not show, or would act upon.
-func printable(s string) string {
-	plain := s != "" && utf8.ValidString(s) && strings.TrimSpace(s) == s
-	for _, r := range s {
-		plain = plain && unicode.IsPrint(r)
-	}
-	if plain {
-		return s
-	}
-	return strconv.Quote(s)
-}
-
-// span is a length of time for people.
-func span(d time.Duration) string {
-	switch {
-	case d < time.Minute:
-		return fmt.Sprintf("%ds", int(d.Seconds()))
-	case d < time.Hour:
-		return fmt.Sprintf("%dm", int(d.Minutes()))
-	case d < 48*time.Hour:
-		return fmt.Sprintf("%dh", int(d.Hours()))
-	}
-	return fmt.Sprintf("%dd", int(d.Hours()/24))
+func writeJSON(w io.Writer, v any) error {
+	encoder := json.NewEncoder(w)
+	encoder.SetEscapeHTML(false)
+	encoder.SetIndent("", "  ")
+	return encoder.Encode(v)
 }
