@@ -66,6 +66,9 @@ func (a *imageArena) onNoDisk(secret string) {
 	files := 0
 	for _, dir := range []string{filepath.Join(a.home, "sandboxes"), os.Getenv("XDG_RUNTIME_DIR")} {
 		err := filepath.WalkDir(dir, func(at string, d fs.DirEntry, err error) error {
+			if errors.Is(err, fs.ErrPermission) {
+				return nil // the overlay's own directory, closed to its owner, too
+			}
 			if err != nil || !d.Type().IsRegular() {
 				return err
 			}
