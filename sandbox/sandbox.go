@@ -83,7 +83,7 @@ func (s *Sandbox) Shell(ctx context.Context, c Command) (Result, error) {
 }
 
 // Session returns the named session of the sandbox. It is made by its first
-// command and lives as long as the sandbox runs.
+// command and lives as long as the sandbox runs, and on in one that replaces it.
 func (s *Sandbox) Session(name string) *Session { return &Session{s, name} }
 
 // Posture finds out what is enforced.

@@ -42,6 +42,9 @@ type Spec struct {
 	Container *Container `json:"container,omitempty"`
 	// Require names parts of the posture without which the sandbox must not be.
 	Require []string `json:"-"`
+	// Successor says that the sandbox will be given sessions of an earlier one: its
+	// guest begins none before they are there.
+	Successor bool `json:"-"`
 }
 
 // Mount makes a file or directory of the host visible in the sandbox.

@@ -209,7 +209,7 @@ func (r *runner) fork(image string, cold float64) error {
 	for i := range max(r.Rounds/10, 3) {
 		copied := r.numbered("fork", i)
 		took, err := timed(func() error {
-			if err := r.manager.Fork(r.ctx, original, []sandbox.Identity{copied}); err != nil {
+			if _, err := r.manager.Fork(r.ctx, original, []sandbox.Identity{copied}); err != nil {
 				return err
 			}
 			box, err := r.manager.Ensure(r.ctx, copied, spec)

@@ -48,7 +48,7 @@ func runLs(ctx context.Context, a *app, o *lsOptions) error {
 	if err != nil {
 		return err
 	}
-	var rows []sandboxRow
+	rows := []sandboxRow{} // a list, also when it is empty
 	for _, m := range managers {
 		defer a.close(m)
 		infos, err := m.List(ctx, c.Home)

@@ -49,6 +49,9 @@ type Config struct {
 	ActAsCommand func() error
 	// Ephemeral ends the sandbox when its last user is gone.
 	Ephemeral bool
+	// Successor is a guest that will be given the sessions of an earlier one: none
+	// begins before that.
+	Successor bool
 	// Beside says that the guest is not PID 1 of a namespace of its own, but one
 	// process of the machine among others.
 	Beside bool
@@ -91,6 +94,10 @@ type Server struct {
 
 	findings findings
 
+	// inherited is closed when no sessions are awaited any more.
+	inherited chan struct{}
+	inherits  sync.Once
+
 	ended chan struct{}
 	lines sync.Map // the connections, where we must end them ourselves
 	// ending says that commands end because the sandbox does.
@@ -120,6 +127,11 @@ func New(c Config) *Server {
 		lastUse:  bootTime(),
 		serving:  make(chan struct{}, filesAtOnce),
 		ended:    make(chan struct{}),
+
+		inherited: make(chan struct{}),
+	}
+	if !c.Successor {
+		s.endInheriting()
 	}
 	if c.Lookups != nil {
 		s.names = newResolver(c.Lookups)
@@ -156,6 +168,9 @@ func (s *Server) Serve(doors ...Door) error {
 	go s.reaper.run()
 	if s.config.Ephemeral {
 		time.AfterFunc(firstCaller, s.awaitCaller)
+	}
+	if s.config.Successor {
+		time.AfterFunc(inheritBound, s.endInheriting)
 	}
 	if s.names != nil {
 		go s.names.run()
@@ -211,7 +226,7 @@ func (s *Server) awaitCaller() {
 }
 
 func (s *Server) hello(d Door) wire.Hello {
-	can := []string{wire.CanReplay, wire.CanSessions, wire.CanTerminal, wire.CanRetire, wire.CanProcesses, wire.CanProbe}
+	can := []string{wire.CanReplay, wire.CanSessions, wire.CanTerminal, wire.CanRetire, wire.CanProcesses, wire.CanProbe, wire.CanHandOver}
 	if !d.Bridged {
 		can = append(can, wire.CanDirect)
 	}
@@ -314,7 +329,7 @@ func (s *Server) serveStream(stream net.Conn, r *wire.Reader, w *wire.Writer) {
 	case wire.TypeStatus:
 		w.WriteMessage(wire.TypeStatus, s.status())
 	case wire.TypeRetire:
-		answer(w, frame, func(req wire.Retire) { s.serveRetire(w, req) })
+		answer(w, frame, func(req wire.Retire) { s.serveRetire(stream, w, req) })
 	case wire.TypeSession:
 		answer(w, frame, func(req wire.Session) { s.serveSession(w, req) })
 	case wire.TypeFile:
@@ -327,6 +342,8 @@ func (s *Server) serveStream(stream net.Conn, r *wire.Reader, w *wire.Writer) {
 		s.serveBackground(stream, r, w, frame)
 	case wire.TypeProbe:
 		s.serveProbe(w)
+	case wire.TypeInherit:
+		s.serveInherit(r, w)
 	case wire.TypeKey:
 		answer(w, frame, func(req wire.Key) { s.serveKey(w, req) })
 	default:
@@ -378,7 +395,7 @@ func (s *Server) countProcesses() (n int) {
 }
 
 // serveRetire decides and acts under one lock, so nobody can come in between.
-func (s *Server) serveRetire(w *wire.Writer, req wire.Retire) {
+func (s *Server) serveRetire(stream net.Conn, w *wire.Writer, req wire.Retire) {
 	st := s.status()
 	s.mu.Lock()
 	st.Connections, st.Commands = s.connections, s.running
@@ -394,6 +411,11 @@ func (s *Server) serveRetire(w *wire.Writer, req wire.Retire) {
 	already := s.retiring
 	s.retiring = true
 	s.mu.Unlock()
+	if req.HandOver {
+		// Who does not read must not keep the sandbox from ending.
+		stream.SetWriteDeadline(time.Now().Add(handOverBound))
+		s.handOver(w)
+	}
 	w.WriteMessage(wire.TypeRetired, st)
 	if !already {
 		close(s.ended)

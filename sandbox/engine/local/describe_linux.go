@@ -14,7 +14,7 @@ import (
 func (c *creation) describe() {
 	c.Config = jail.Config{
 		UID: c.user.uid, GID: c.user.gid, SetGroups: c.user.another,
-		Env: c.environment(), Cwd: c.here(c.Spec.Cwd), Ephemeral: c.Spec.Ephemeral, Build: c.engine.Build(),
+		Env: c.environment(), Cwd: c.here(c.Spec.Cwd), Ephemeral: c.Spec.Ephemeral, Successor: c.Spec.Successor, Build: c.engine.Build(),
 		Beside: &jail.Beside{Name: commandPrefix(c.engine.RunName(c.ID))},
 	}
 	if limitsProcesses(c.Spec) {

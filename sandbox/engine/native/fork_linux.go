@@ -40,14 +40,14 @@ func (e *Engine) fork(ctx context.Context, id sandbox.Identity, copies []sandbox
 		return err
 	}
 	defer lock.Release(true)
-	if l.on, err = e.freeze(id.Home, l.dir, l.ids); err != nil {
+	if l.on, err = e.freeze(ctx, id.Home, l.dir, l.ids); err != nil {
 		return err
 	}
 	for i, c := range copies {
 		err := e.standOn(ctx, l, stack{Sets: l.on.Sets, Original: &id, Fork: &c})
 		if err != nil {
 			for _, made := range copies[:i] {
-				e.discard(ctx, made, l.ids)
+				e.discard(context.WithoutCancel(ctx), made, l.ids)
 			}
 			return err
 		}
@@ -151,23 +151,12 @@ func (e *Engine) collectFrozen(ctx context.Context, home string, ids idMap) erro
 		return err
 	}
 	defer lock.Release(true)
-	used := make(map[string]bool)
-	boxes, err := os.ReadDir(e.options.rootOf(home))
-	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+	users, err := e.standing(home)
+	if err != nil {
 		return err
 	}
-	for _, box := range boxes {
-		dir := filepath.Join(e.options.rootOf(home), box.Name())
-		on, err := e.finishFreezing(home, dir)
-		if err != nil {
-			return err // what it stands on is not known
-		}
-		for _, id := range on.Sets {
-			used[id] = true
-		}
-	}
 	for _, set := range sets {
-		if !used[set.Name()] {
+		if users[set.Name()] == 0 {
 			if err := removeAs(ctx, ids, filepath.Join(frozen, set.Name())); err != nil {
 				return err
 			}
@@ -175,6 +164,25 @@ func (e *Engine) collectFrozen(ctx context.Context, home string, ids idMap) erro
 	}
 	os.Remove(frozen) // only when it is empty
 	return nil
+}
+
+// standing counts the sandboxes of a home that stand on each set of frozen files.
+func (e *Engine) standing(home string) (map[string]int, error) {
+	users := make(map[string]int)
+	boxes, err := os.ReadDir(e.options.rootOf(home))
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return nil, err
+	}
+	for _, box := range boxes {
+		on, err := e.finishFreezing(home, filepath.Join(e.options.rootOf(home), box.Name()))
+		if err != nil {
+			return nil, err // what it stands on is not known
+		}
+		for _, id := range on.Sets {
+			users[id]++
+		}
+	}
+	return users, nil
 }
 
 // layout is how the files of a sandbox on an image lie.

@@ -20,7 +20,8 @@ func (a *imageArena) fork(task string, copies ...string) error {
 	for _, c := range copies {
 		ids = append(ids, a.id(c))
 	}
-	return a.manager.Fork(a.t.Context(), a.id(task), ids)
+	_, err := a.manager.Fork(a.t.Context(), a.id(task), ids)
+	return err
 }
 
 // changes lists what a sandbox has changed, as text.

@@ -79,6 +79,7 @@ func (c *creation) describeRoot() (jail.Config, error) {
 		Env:       c.environment(name),
 		Cwd:       c.cwd(),
 		Ephemeral: c.Spec.Ephemeral,
+		Successor: c.Spec.Successor,
 		Build:     c.engine.Build(),
 		Folders:   []string{"/etc", sandbox.Home, sandbox.Workspace},
 		Files:     append(users, networkFiles(c.ID, c.Spec.Network)...),

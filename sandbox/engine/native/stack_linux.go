@@ -96,12 +96,12 @@ func (s stack) write(dir string, write func(string, []byte, os.FileMode) error) 
 // freeze moves what a sandbox has written under the sandbox, so that others can stand
 // on it too. The sandbox does not run. One that was killed is finished by whoever
 // comes next.
-func (e *Engine) freeze(home, dir string, ids idMap) (s stack, err error) {
+func (e *Engine) freeze(ctx context.Context, home, dir string, ids idMap) (s stack, err error) {
 	if s, err = e.finishFreezing(home, dir); err != nil {
 		return s, err
 	}
-	if len(s.Sets) >= deepest {
-		return s, fmt.Errorf("it was forked %d times: copy its files to a new one", len(s.Sets))
+	if s, err = e.fold(ctx, home, dir, s, ids); len(s.Sets) >= deepest {
+		return s, errors.Join(fmt.Errorf("it stands on the files of %d forks: discard some of them", len(s.Sets)), err)
 	}
 	var random [8]byte
 	rand.Read(random[:])

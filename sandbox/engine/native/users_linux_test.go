@@ -12,7 +12,7 @@ import (
 const onImage = "TestNativeOnImage$/^(commands|environment|ephemeral|files|life|mounts|sessions|shells|streams|timeouts|users)"
 
 // imageTests are those of images that need no root.
-const imageTests = "Test(AnImage(Says|Cannot|IsFetched|That)|Changes|Layers|Forks|Frozen|ForkKilled|Commit).*"
+const imageTests = "Test(AnImage(Says|Cannot|IsFetched|That)|Changes|Layers|Forks|Sets|WhatEnds|Frozen|ForkKilled|Commit).*"
 
 // TestNativeAsOrdinaryUser runs the suite as a user who has subordinate ids.
 func TestNativeAsOrdinaryUser(t *testing.T) { withSubordinateIDs(t, "TestNative") }
