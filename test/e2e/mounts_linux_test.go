@@ -167,7 +167,7 @@ func TestD25LateFilesAppear(t *testing.T) {
 		if r.code != 0 || r.stdout != "3\n2\nsame\n" || !oneLine(r.stderr) || !strings.Contains(r.stderr, "/root/.hermes/token from none → "+w.home+"/token read-only") {
 			t.Errorf("a late credential while it is in use: %v", r)
 		}
-		w.must("sandbox", "exec", "-c", "pkill sleep")
+		w.must("sandbox", "exec", "-c", "pkill sleep; while pidof sleep >/dev/null; do :; done")
 		if r := w.hermes(look...); r.stdout != "3\n2\nsecret\n" || r.stderr != "" {
 			t.Errorf("a late credential: %v", r)
 		}
