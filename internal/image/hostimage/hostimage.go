@@ -105,6 +105,16 @@ func FromHost(programs ...string) (Layer, error) {
 	return layerOf(files)
 }
 
+// Root is a whole root as one archive: programs of this machine with all that they need,
+// and what every system has besides.
+func Root(programs ...string) ([]byte, error) {
+	files, err := withNeeds(programs)
+	if err != nil {
+		return nil, err
+	}
+	return sampletar.Archive(append(files, Base()...)...)
+}
+
 // withNeeds lists programs and all that they need.
 func withNeeds(programs []string) ([]File, error) {
 	seen := make(map[string]bool)
