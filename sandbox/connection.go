@@ -171,6 +171,17 @@ func (c *connection) status() (wire.Status, error) {
 	return st, frame.Decode(&st)
 }
 
+// session asks what a session holds.
+func (c *connection) session(name string) (SessionState, error) {
+	frame, err := c.ask(wire.TypeSession, wire.Session{Name: name})
+	if err != nil {
+		return SessionState{}, err
+	}
+	var w wire.Session
+	err = frame.Decode(&w)
+	return SessionState{Cwd: w.Cwd, Variables: w.Variables, Functions: w.Functions, Aliases: w.Aliases}, err
+}
+
 // retire asks the guest to end if nobody uses it. The answer is final either way.
 // What it hands over is put into left.
 func (c *connection) retire(req wire.Retire, left *legacy) (retired bool, st wire.Status, err error) {

@@ -16,6 +16,7 @@ var lossTests = []test{
 	{"loss/a caller that is killed takes its command with it", killedCaller},
 	{"loss/a detached command goes on without its caller", detachedGoesOn},
 	{"loss/a line that breaks never leaves a half truth", brokenLine},
+	{"loss/a line that broke unnoticed is dialled again", brokenUnnoticed},
 }
 
 // removed ends the sandbox under its users, and keeps its files.
@@ -107,6 +108,21 @@ func detachedGoesOn(t *testing.T, s *suite) {
 	other.kill()
 	b.output(": >/tmp/go")
 	b.until("[ -e /tmp/done ]")
+}
+
+func brokenUnnoticed(t *testing.T, s *suite) {
+	f := &fragile{Engine: s.engine}
+	b := s.ensure(t, s.another(t, f), s.identity(t), s.spec())
+	session := b.Session("s")
+	b.session("s").output("cd /usr")
+	for range 20 {
+		f.cut()
+		b.status()
+		f.cut()
+		if state, err := session.State(bounded(t)); err != nil || state.Cwd != "/usr" {
+			t.Fatalf("the session is %+v, %v", state, err)
+		}
+	}
 }
 
 func brokenLine(t *testing.T, s *suite) {
