@@ -72,6 +72,8 @@ func conformance(t *testing.T, name string, api *client.Client) enginetest.Confi
 			enginetest.ReadOnlyRoot: "an image's root is the sandbox's own",
 			enginetest.OwnIDs:       "the daemon does not remap ids",
 			enginetest.HiddenDoor:   "the guest's socket is in the container",
+
+			enginetest.Announcements: "a container's arguments are the same at each of its starts",
 		},
 	}
 }
