@@ -37,6 +37,7 @@ type making struct {
 	image  image.InspectResponse
 	own    []mount.Mount // where it keeps its files, and where the two of us meet
 	ticket string        // marks the container as made by us and nobody else
+	can    abilities     // of the daemon
 }
 
 // Create makes the sandbox of an identity that has none.
@@ -58,6 +59,7 @@ func (m *making) make(ctx context.Context) (err error) {
 	}
 	ctx, cancel := context.WithTimeout(ctx, startBound)
 	defer cancel()
+	m.can = m.engine.abilities(ctx)
 	if err := m.engine.putGuest(ctx, m.image.ID); err != nil {
 		return err
 	}
@@ -84,16 +86,19 @@ func (m *making) make(ctx context.Context) (err error) {
 
 // create makes the container, and none of it stays if that fails.
 func (m *making) create(ctx context.Context) (string, error) {
-	config, host, err := m.describe()
+	asked, err := m.describe()
 	if err != nil {
 		return "", err
 	}
-	made, err := m.engine.api.ContainerCreate(ctx, client.ContainerCreateOptions{Name: containerName(m.id), Config: config, HostConfig: host})
+	made, err := m.engine.api.ContainerCreate(ctx, asked)
 	switch {
 	case errdefs.IsConflict(err) && m.engine.isLeaving(ctx, m.id):
 		return m.create(ctx)
 	case errdefs.IsConflict(err):
 		return "", sandbox.ErrExists
+	case m.refusesDisk(asked, err):
+		m.discardHalfMade(ctx)
+		return m.create(ctx)
 	case err != nil:
 		m.discardHalfMade(ctx)
 		return "", explain(err)

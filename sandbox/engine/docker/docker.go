@@ -14,9 +14,11 @@ import (
 	"log/slog"
 	"path/filepath"
 	"sync"
+	"sync/atomic"
 
 	"github.com/moby/moby/client"
 
+	"hermes.example/hermes/internal/daemon"
 	"hermes.example/hermes/internal/guestbin"
 	"hermes.example/hermes/internal/rundir"
 	"hermes.example/hermes/sandbox"
@@ -50,6 +52,8 @@ type Engine struct {
 	run     string
 	log     *slog.Logger
 	volume  sync.Mutex
+	known   atomic.Pointer[abilities] // what the daemon has told of itself
+	noDisk  atomic.Pointer[string]    // why it limits no disk, if it said so
 	// What is known of identities, because every command asks for it.
 	normals, links, pids sync.Map
 }
@@ -75,9 +79,11 @@ func (e *Engine) Name() string { return e.options.Name }
 
 // Capabilities tells what sandboxes of containers can have.
 func (e *Engine) Capabilities() sandbox.Capabilities {
-	return sandbox.Capabilities{Direct: true, Isolated: true, Mounts: true, Images: true, GuestBuild: e.build,
+	return sandbox.Capabilities{Direct: true, Isolated: true, Mounts: true, Images: true, Containers: true, GuestBuild: e.build,
 		Networks: []sandbox.Network{sandbox.NetworkBridge, sandbox.NetworkNone, sandbox.NetworkHost}}
 }
+
+func (e *Engine) isPodman() bool { return e.options.Name == string(daemon.Podman) }
 
 // dir is where an identity's sandbox keeps what must survive its container.
 func (e *Engine) dir(id sandbox.Identity) string { return filepath.Join(e.dirs(id.Home), id.Name()) }
