@@ -40,7 +40,10 @@ func readBack(c container.InspectResponse, spec sandbox.Spec) *sandbox.Container
 		case "apparmor":
 			found.AppArmor = value
 		case "label":
-			found.SELinux = append(found.SELinux, value)
+			// Daemons give up the label themselves where it could not hold.
+			if value != "disable" || !h.Privileged && !h.IpcMode.IsHost() || slices.Contains(asked.SELinux, value) {
+				found.SELinux = append(found.SELinux, value)
+			}
 		}
 	}
 	if asked.Runtime != "" {

@@ -92,14 +92,17 @@ func crowded(h *container.HostConfig) string {
 func tmpfsSize(options string) int64 {
 	bound := int64(math.MaxInt64)
 	for option := range strings.SplitSeq(options, ",") {
-		text, ok := strings.CutPrefix(option, "size=")
+		text, ok := strings.CutPrefix(strings.ToLower(option), "size=")
 		if !ok {
 			continue
 		}
-		text = strings.ToLower(text)
-		shift := 10 * (1 + strings.IndexByte("kmg", text[max(len(text)-1, 0):][0]))
-		n, err := strconv.ParseInt(strings.TrimRight(text, "kmg"), 10, 64)
-		if err == nil && n <= math.MaxInt64>>shift {
+		shift := 0
+		for i, unit := range []string{"k", "m", "g"} {
+			if number, has := strings.CutSuffix(text, unit); has {
+				text, shift = number, 10*(i+1)
+			}
+		}
+		if n, err := strconv.ParseInt(text, 10, 64); err == nil && n <= math.MaxInt64>>shift {
 			bound = n << shift
 		}
 	}
