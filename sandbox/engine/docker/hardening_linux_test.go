@@ -1,6 +1,8 @@
 package docker_test
 
 import (
+	"context"
+	"crypto/rand"
 	"fmt"
 	"maps"
 	"os"
@@ -223,9 +225,13 @@ func TestWithoutPersistenceFilesAreInMemory(t *testing.T) {
 
 // Cases 33 and 34, with a directory, a volume and a directory in memory.
 func TestOnlyAMountAtTheWorkspaceReplacesIt(t *testing.T) {
-	w := onDocker(t)
-	volume := "hermes-test-" + filepath.Base(t.TempDir()) + w.id("x").Key()
-	t.Cleanup(func() { w.api.VolumeRemove(t.Context(), volume, client.VolumeRemoveOptions{Force: true}) })
+	api, volume := containers.Docker(t), "hermes-test-"+rand.Text()
+	t.Cleanup(func() {
+		if _, err := api.VolumeRemove(context.Background(), volume, client.VolumeRemoveOptions{}); err != nil {
+			t.Error(err)
+		}
+	})
+	w := newWorkshop(t, api, api)
 	given := t.TempDir()
 	for name, test := range map[string]struct {
 		spec    sandbox.Spec
