@@ -150,7 +150,7 @@ func TestD13AFailedCreationIsNoVerdict(t *testing.T) {
 
 // Where files have quotas, the limit holds.
 func TestADiskThatCanBeLimitedIs(t *testing.T) {
-	api := containers.PrivateDocker(t, "--data-root", quotaDisk(t)).Client()
+	api := containers.PrivateDocker(t, "--storage-driver", "btrfs", "--data-root", quotaDisk(t)).Client()
 	w := newWorkshop(t, api, api)
 	box, c := w.make("t", sandbox.Spec{Limits: sandbox.Limits{Disk: 20 << 20}})
 	f := w.facts(box)[sandbox.FactDisk]
@@ -162,7 +162,7 @@ func TestADiskThatCanBeLimitedIs(t *testing.T) {
 	}
 }
 
-// quotaDisk is a directory on a file system with quotas of projects.
+// quotaDisk is a directory on a file system with quotas for its parts.
 func quotaDisk(t *testing.T) string {
 	t.Helper()
 	dir := t.TempDir()
@@ -170,7 +170,7 @@ func quotaDisk(t *testing.T) string {
 	if err := os.Mkdir(at, 0o700); err != nil {
 		t.Fatal(err)
 	}
-	for _, command := range []string{"truncate -s 600M " + image, "mkfs.xfs -q " + image, "mount -o loop,pquota " + image + " " + at} {
+	for _, command := range []string{"truncate -s 600M " + image, "mkfs.btrfs -q " + image, "mount -o loop " + image + " " + at} {
 		words := strings.Fields(command)
 		if out, err := exec.Command(words[0], words[1:]...).CombinedOutput(); err != nil {
 			t.Skipf("no file system with quotas here: %s: %v %s", command, err, out)

@@ -94,7 +94,7 @@ func overrideDevices(h *container.HostConfig, c *sandbox.Container) {
 	}
 	h.DeviceCgroupRules = c.DeviceRules
 	if g := c.GPUs; g != nil {
-		h.DeviceRequests = []container.DeviceRequest{{Driver: g.Driver, Count: g.Count, DeviceIDs: g.IDs, Capabilities: [][]string{append(slices.Clone(g.Capabilities), "gpu")}}}
+		h.DeviceRequests = []container.DeviceRequest{{Driver: g.Driver, Count: g.Count, DeviceIDs: g.IDs, Capabilities: [][]string{append(slices.Clone(g.Capabilities), "gpu")}, Options: map[string]string{}}}
 	}
 }
 
