@@ -34,7 +34,12 @@ type workshop struct {
 // newWorkshop has an engine that reaches the daemon through a client of its own.
 func newWorkshop(t testing.TB, api, through *client.Client) *workshop {
 	t.Helper()
-	e, err := docker.New(docker.Options{Client: through, Name: "docker", Arch: runtime.GOARCH})
+	return workshopOf(t, "docker", api, through)
+}
+
+func workshopOf(t testing.TB, name string, api, through *client.Client) *workshop {
+	t.Helper()
+	e, err := docker.New(docker.Options{Client: through, Name: name, Arch: runtime.GOARCH})
 	if err != nil {
 		t.Fatal(err)
 	}
