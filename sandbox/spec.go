@@ -34,10 +34,17 @@ type Spec struct {
 	User string `json:"user,omitempty"`
 	// Ephemeral sandboxes keep nothing and end with their last user.
 	Ephemeral bool `json:"ephemeral,omitempty"`
+	// Chosen names what whoever made the sandbox chose himself, as Difference calls
+	// it; the rest is the configuration's, and follows it. It makes no difference to
+	// the sandbox.
+	Chosen []string `json:"chosen,omitempty"`
 	// Container is what only engines of containers can do.
 	Container *Container `json:"container,omitempty"`
 	// Require names parts of the posture without which the sandbox must not be.
 	Require []string `json:"-"`
+	// Successor says that the sandbox will be given sessions of an earlier one: its
+	// guest begins none before they are there.
+	Successor bool `json:"-"`
 }
 
 // Mount makes a file or directory of the host visible in the sandbox.
@@ -219,6 +226,7 @@ func (s Spec) UserIDs() (uid, gid int, err error) {
 // spec demands of the posture is not part of it: that is asked, not built.
 func (s Spec) Hash() string {
 	s = s.Normal()
+	s.Chosen = nil
 	for i := range s.Mounts {
 		s.Mounts[i].Origin = ""
 	}

@@ -63,6 +63,17 @@ func TestTheNormalFormIsStable(t *testing.T) {
 	}
 }
 
+// A sandbox that runs is found by its hash, also by a newer program.
+func TestHashesStayWhatTheyWere(t *testing.T) {
+	all := sandbox.Spec{Image: "debian", Cwd: "/x", Limits: sandbox.Limits{Memory: 1 << 30, CPUs: 1.5, Pids: -1}, Network: sandbox.NetworkHost, User: "1000:5", Ephemeral: true,
+		Env: map[string]string{"A": "1"}, Mounts: []sandbox.Mount{{Source: "/a", Target: "/b", ReadOnly: true, Origin: sandbox.ByConfig}}}
+	for want, spec := range map[string]sandbox.Spec{"c50973785667e5f7335d5e3b": {}, "c6ca923cc7fc3d1ad781fb57": all} {
+		if spec.Hash() != want {
+			t.Errorf("got %s, want %s", spec.Hash(), want)
+		}
+	}
+}
+
 func TestWhatMeansTheSameHasOneHash(t *testing.T) {
 	mounts := []sandbox.Mount{{Source: "/a", Target: "/b"}, {Source: "/c", Target: "/d/"}}
 	reversed := []sandbox.Mount{{Source: "/c", Target: "/d"}, {Source: "/a", Target: "/b/."}}
@@ -77,6 +88,8 @@ func TestWhatMeansTheSameHasOneHash(t *testing.T) {
 		"who wants mounts": {{Mounts: mounts[:1]}, {Mounts: []sandbox.Mount{{Source: "/a", Target: "/b", Origin: sandbox.ByProfile}}}},
 		"what is demanded": {{}, {Require: []string{sandbox.FactSeccomp}}},
 		"negative CPUs":    {{}, {Limits: sandbox.Limits{CPUs: -1}}},
+		"no disk limit":    {{Limits: sandbox.Limits{Disk: -1, SharedMemory: -1}}, {Limits: sandbox.Limits{Disk: -7, SharedMemory: -7}}},
+		"who chose what":   {{User: "1000"}, {User: "1000", Chosen: []string{"user"}}},
 	} {
 		if pair[0].Hash() != pair[1].Hash() {
 			t.Errorf("%s: two hashes", name)

@@ -23,7 +23,7 @@ func environment(lookup config.Lookup, files, flags []string) (map[string]string
 	}
 	for i, flag := range flags {
 		name, value, given := strings.Cut(flag, "=")
-		if !isName(name) {
+		if !config.IsName(name) {
 			return nil, usagef("cannot use --env number %d: it is neither NAME=VALUE nor NAME", i+1)
 		}
 		if !given {
@@ -51,7 +51,7 @@ func parseEnvFile(path, content string, env map[string]string) error {
 		}
 		name, value, given := strings.Cut(line, "=")
 		name = strings.TrimSpace(name)
-		if !given || !isName(name) {
+		if !given || !config.IsName(name) {
 			return usagef("cannot read %s: line %d is not NAME=VALUE", path, number)
 		}
 		if strings.ContainsRune(value, 0) {
@@ -60,17 +60,6 @@ func parseEnvFile(path, content string, env map[string]string) error {
 		env[name] = value
 	}
 	return nil
-}
-
-// isName says whether s can name a variable in every shell.
-func isName(s string) bool {
-	for i, r := range s {
-		letter := r == '_' || r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z'
-		if !letter && (i == 0 || r < '0' || r > '9') {
-			return false
-		}
-	}
-	return s != ""
 }
 
 // plural is for counts in sentences.

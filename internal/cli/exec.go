@@ -6,6 +6,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"hermes.example/hermes/internal/config"
+	"hermes.example/hermes/internal/forward"
 	"hermes.example/hermes/sandbox"
 )
 
@@ -53,13 +54,15 @@ func runExec(ctx context.Context, a *app, o *execOptions, argv []string) error {
 	if err != nil {
 		return err
 	}
-	return o.inside(ctx, a, c, "run the command", func(box *sandbox.Sandbox) error {
+	return o.inside(ctx, a, c, "run the command", func(box *sandbox.Sandbox, forwarded forward.Values) error {
+		command.Env = forwarded.Under(command.Env)
 		return o.run(ctx, a, box, command)
 	})
 }
 
-// inside calls f with the sandbox that the options mean, and gives it up.
-func (o *execOptions) inside(ctx context.Context, a *app, c config.Config, what string, f func(*sandbox.Sandbox) error) error {
+// inside calls f with the sandbox that the options mean, and with what its commands
+// get of the caller's variables, and gives it up.
+func (o *execOptions) inside(ctx context.Context, a *app, c config.Config, what string, f func(*sandbox.Sandbox, forward.Values) error) error {
 	var spec *sandbox.Spec
 	if o.spec.ephemeral || o.spec.given() {
 		var err error
@@ -75,9 +78,16 @@ func (o *execOptions) inside(ctx context.Context, a *app, c config.Config, what 
 	if spec != nil && !o.spec.said("ephemeral") {
 		spec.Ephemeral = spec.Ephemeral || !keepsFiles(m, c)
 	}
+	if spec != nil && o.containers {
+		o.spec.choose(spec)
+	}
 	box, err := o.obtain(ctx, a, m, c, spec)
 	if err != nil {
 		return cannot(what, err)
 	}
-	return f(box)
+	forwarded, err := a.forwarded(m, c)
+	if err != nil {
+		return err
+	}
+	return f(box, forwarded)
 }

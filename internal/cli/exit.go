@@ -25,6 +25,7 @@ const (
 
 // Statuses that the code names.
 const (
+	statusSetting     = 78
 	statusCannotRun   = 125
 	statusInterrupted = 130
 )
@@ -52,6 +53,7 @@ var outcomes = []outcome{
 	{kind: plain | starter, status: "1", what: "it could not be done", code: 1, rest: true},
 	{kind: judge, status: "1", what: "something is bad: what Hermes needs does not work", code: 1, rest: true},
 	{kind: anyKind, status: "2", what: "wrong usage: nothing was done", code: 2, matches: isA[*usageError]},
+	{kind: anyKind, status: "78", what: "the configuration names a backend that this hermes does not have", code: statusSetting, matches: isA[*settingError]},
 	{kind: runner, status: "124", what: "the command's time was over"},
 	{kind: runner, status: "125", what: "Hermes could not run the command, or cannot say how it ended", code: statusCannotRun, rest: true},
 	{kind: runner | starter, status: "126", what: "the command cannot be executed, or its directory does not exist"},
@@ -99,6 +101,11 @@ func (e *ended) status() int {
 type usageError struct{ message string }
 
 func (e *usageError) Error() string { return e.message }
+
+// settingError is what only a change of the configuration can mend.
+type settingError struct{ message string }
+
+func (e *settingError) Error() string { return e.message }
 
 func usagef(format string, args ...any) error {
 	return &usageError{fmt.Sprintf(format, args...)}

@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"strings"
@@ -138,7 +139,8 @@ func (s sheet) write(a *app) error {
 func describeSpec(s sandbox.Spec) [][2]string {
 	s = s.Normal()
 	rows := [][2]string{
-		{"directory", s.Cwd},
+		{"image", cmp.Or(printable(s.Image), "none: the machine's own programs")},
+		{"directory", cmp.Or(printable(s.Cwd), "the image's")},
 		{"network", string(s.Network)},
 		{"memory", limit(s.Limits.Memory > 0, fmt.Sprintf("%d MiB", s.Limits.Memory>>20))},
 		{"cpus", limit(s.Limits.CPUs > 0, fmt.Sprintf("%g", s.Limits.CPUs))},
@@ -150,6 +152,13 @@ func describeSpec(s sandbox.Spec) [][2]string {
 	}
 	if s.User != "" {
 		rows = append(rows, [2]string{"user", s.User})
+	}
+	if l := s.Limits; l.Disk != 0 || l.SharedMemory != 0 { // of containers only
+		size := "the engine's own"
+		if l.SharedMemory > 0 {
+			size = fmt.Sprintf("%d MiB", l.SharedMemory>>20)
+		}
+		rows = append(rows, [2]string{"disk", limit(l.Disk > 0, fmt.Sprintf("%d MiB", l.Disk>>20))}, [2]string{"shared memory", size})
 	}
 	for _, m := range s.Mounts {
 		access := "writable"

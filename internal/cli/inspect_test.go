@@ -40,3 +40,21 @@ func TestSheetShowsNothingThatATerminalActsUpon(t *testing.T) {
 		t.Errorf("%q", stdout)
 	}
 }
+
+func TestSheetShowsTheLimitsOfContainers(t *testing.T) {
+	for want, limits := range map[string]sandbox.Limits{
+		"disk 64 MiB shared memory 1 MiB":          {Disk: 64 << 20, SharedMemory: 1 << 20},
+		"disk none shared memory the engine's own": {Disk: -1, SharedMemory: -1},
+		"": {},
+	} {
+		var got []string
+		for _, row := range describeSpec(sandbox.Spec{Limits: limits}) {
+			if row[0] == "disk" || row[0] == "shared memory" {
+				got = append(got, row[0], row[1])
+			}
+		}
+		if strings.Join(got, " ") != want {
+			t.Errorf("%+v: %q, want %q", limits, got, want)
+		}
+	}
+}

@@ -37,8 +37,8 @@ func (t *target) obtain(ctx context.Context, a *app, m *sandbox.Manager, c confi
 		}
 		spec = &sandbox.Spec{Ephemeral: !keepsFiles(m, c)}
 		// One that has stopped comes back as it was, unless it had variables,
-		// whose values nobody kept.
-		if info, err := m.Find(ctx, id); err == nil && len(info.Spec.Env) == 0 {
+		// whose values nobody kept but the configuration.
+		if info, err := m.Find(ctx, id); err == nil && (len(info.Spec.Env) == 0 || configured.container != nil) {
 			spec = &info.Spec
 		} else if kept, err := m.Remembered(ctx, id); err == nil {
 			kept.Env = nil
@@ -70,27 +70,37 @@ func keepsFiles(m *sandbox.Manager, c config.Config) bool {
 	return c.Persistent || !m.Capabilities().Isolated
 }
 
-// configured returns what the configuration mounts, and says what it cannot.
-func (a *app) configured(ctx context.Context, m *sandbox.Manager, c config.Config) ([]sandbox.Mount, error) {
-	if !m.Capabilities().Mounts {
-		return nil, nil
+// configuration is what the configuration has to say about a sandbox.
+type configuration struct {
+	mounts    []sandbox.Mount
+	container *container // nil where sandboxes are none
+}
+
+// configured reads the configuration of sandboxes, and says what of it cannot be.
+func (a *app) configured(ctx context.Context, m *sandbox.Manager, c config.Config) (set configuration, err error) {
+	if set.container, err = a.container(m, c); err != nil || !m.Capabilities().Mounts {
+		return set, err
 	}
 	host, err := mounts.New(c, a.lookup)
 	if err != nil {
-		return nil, err
+		return set, err
 	}
 	list, warnings, err := host.Configured(ctx)
 	for _, warning := range warnings {
 		a.say("%s", warning)
 	}
-	return list, err
+	if err == nil {
+		set.mounts, err = set.container.mounts(host, list)
+	}
+	return set, err
 }
 
 // join is a spec with what is configured now in place of what was configured when
 // it was made.
-func (a *app) join(spec sandbox.Spec, configured []sandbox.Mount) sandbox.Spec {
+func (a *app) join(spec sandbox.Spec, configured configuration) sandbox.Spec {
+	spec = configured.container.complete(spec)
 	var warnings []string
-	spec.Mounts, warnings = mounts.Join(mounts.Given(spec.Mounts), configured)
+	spec.Mounts, warnings = mounts.Join(mounts.Given(spec.Mounts), configured.mounts)
 	for _, warning := range warnings {
 		a.say("%s", warning)
 	}
@@ -99,18 +109,24 @@ func (a *app) join(spec sandbox.Spec, configured []sandbox.Mount) sandbox.Spec {
 	if spec.Cwd == "" && slices.ContainsFunc(spec.Mounts, func(m sandbox.Mount) bool { return path.Clean(m.Target) == sandbox.Workspace }) {
 		spec.Cwd = sandbox.Workspace
 	}
+	if spec.Cwd == "" && configured.container != nil {
+		spec.Cwd = config.DefaultContainerCwd
+	}
 	return spec
 }
 
-// refresh sees to it that a running sandbox has what the configuration mounts now.
-// One that is in use and lacks a file of its profile, or has one too many, serves
-// all the same; with another volume, or another directory as its workspace, a
-// command could do harm, and it is refused like any other difference.
-func (a *app) refresh(ctx context.Context, m *sandbox.Manager, box *sandbox.Sandbox, configured []sandbox.Mount) (*sandbox.Sandbox, error) {
+// refresh sees to it that a running sandbox is as the configuration says now. One that
+// is in use and lacks a file of its profile, or has one too many, serves all the same;
+// with another volume, or another directory as its workspace, a command could do harm,
+// and it is refused like any other difference.
+func (a *app) refresh(ctx context.Context, m *sandbox.Manager, box *sandbox.Sandbox, configured configuration) (*sandbox.Sandbox, error) {
 	have, id := box.Spec(), box.Identity()
 	want := a.join(have, configured)
+	switch {
+	case configured.container != nil && want.Hash() == box.SpecHash():
+		return box, nil
 	// The values of its variables only its maker knows, who can make it anew.
-	if want.Hash() == have.Hash() || len(have.Env) > 0 {
+	case configured.container == nil && (want.Hash() == have.Hash() || len(have.Env) > 0):
 		return box, nil
 	}
 	// Our own hold must not keep it in use.
@@ -119,11 +135,17 @@ func (a *app) refresh(ctx context.Context, m *sandbox.Manager, box *sandbox.Sand
 	}
 	made, err := m.Ensure(ctx, id, want)
 	var drift *sandbox.DriftError
-	if !errors.As(err, &drift) || withoutProfile(want).Hash() != withoutProfile(have).Hash() {
+	if !errors.As(err, &drift) || !differsByProfile(have, want.Public()) {
 		return made, err
 	}
 	a.say("cannot give the sandbox %q what is configured now while it is in use (%s): it is made anew when nobody uses it", id.Task, strings.Join(drift.Difference, "; "))
 	return m.Attach(ctx, id)
+}
+
+// differsByProfile says whether files of the profile are the only difference. Where
+// there is none to be seen, it is the value of a variable.
+func differsByProfile(a, b sandbox.Spec) bool {
+	return a.Hash() != b.Hash() && withoutProfile(a).Hash() == withoutProfile(b).Hash()
 }
 
 func withoutProfile(s sandbox.Spec) sandbox.Spec {

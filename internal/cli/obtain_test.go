@@ -24,7 +24,7 @@ func TestWhatIsConfiguredNowTakesThePlaceOfWhatWas(t *testing.T) {
 		"another directory":  {sandbox.Spec{Image: "i", Cwd: "/x"}, []sandbox.Mount{here}, sandbox.Spec{Image: "i", Cwd: "/x", Mounts: []sandbox.Mount{here}}},
 		"the image's choice": {sandbox.Spec{Image: "i"}, []sandbox.Mount{now}, sandbox.Spec{Image: "i", Mounts: []sandbox.Mount{now}}},
 	} {
-		got := a.join(test.spec, test.configured)
+		got := a.join(test.spec, configuration{mounts: test.configured})
 		if got.Hash() != test.want.Hash() {
 			t.Errorf("%s: %v", name, test.want.Difference(got))
 		}

@@ -3,27 +3,21 @@ package cli
 import (
 	"math"
 	"strconv"
-	"strings"
 	"time"
+
+	"hermes.example/hermes/internal/config"
 )
 
 // noLimit is the word for the absence of a limit.
 const noLimit = "none"
-
-var units = map[byte]float64{'k': 1 << 10, 'm': 1 << 20, 'g': 1 << 30, 't': 1 << 40}
 
 // parseMemory reads bytes, with a unit of 1024 or without; -1 means no limit.
 func parseMemory(s string) (int64, error) {
 	if s == noLimit {
 		return -1, nil
 	}
-	number, factor := strings.ToLower(s), 1.0
-	number = strings.TrimSuffix(strings.TrimSuffix(number, "b"), "i")
-	if n := len(number); n > 0 && units[number[n-1]] != 0 {
-		number, factor = number[:n-1], units[number[n-1]]
-	}
-	if value, ok := positive(number); ok && value*factor >= 1 && value*factor < math.MaxInt64 {
-		return int64(value * factor), nil
+	if bytes, ok := config.ParseSize(s); ok && bytes >= 1 {
+		return bytes, nil
 	}
 	return 0, usagef("cannot use --memory %q: give a size like 512m or 2g, or %q", s, noLimit)
 }
@@ -33,7 +27,7 @@ func parseCPUs(s string) (float64, error) {
 	if s == noLimit {
 		return -1, nil
 	}
-	if value, ok := positive(s); ok && value >= 0.01 {
+	if value, ok := config.ParseNumber(s); ok && value >= 0.01 {
 		return value, nil
 	}
 	return 0, usagef("cannot use --cpus %q: give a number like 1.5, at least 0.01, or %q", s, noLimit)
@@ -75,13 +69,4 @@ func parseMaxOutput(s string) (int, error) {
 		return n, nil
 	}
 	return 0, usagef("cannot use --max-output %q: give a number of characters, or %q", s, noLimit)
-}
-
-// positive reads a plain decimal number: no exponent, no hexadecimal, no Inf.
-func positive(s string) (float64, bool) {
-	if strings.Trim(s, "0123456789.") != "" {
-		return 0, false
-	}
-	value, err := strconv.ParseFloat(s, 64)
-	return value, err == nil && value > 0
 }

@@ -6,6 +6,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"hermes.example/hermes/internal/config"
+	"hermes.example/hermes/internal/forward"
 	"hermes.example/hermes/sandbox"
 )
 
@@ -43,9 +44,9 @@ func runShell(ctx context.Context, a *app, o *execOptions) error {
 	if err != nil {
 		return err
 	}
-	return o.inside(ctx, a, c, "open a shell", func(box *sandbox.Sandbox) error {
+	return o.inside(ctx, a, c, "open a shell", func(box *sandbox.Sandbox, forwarded forward.Values) error {
 		shell := a.onTerminal(box.Shell, true)
-		result, err := shell(ctx, sandbox.Command{Env: env, Cwd: o.cwd, Stdin: a.stdin, Stdout: a.stdout})
+		result, err := shell(ctx, sandbox.Command{Env: forwarded.Under(env), Cwd: o.cwd, Stdin: a.stdin, Stdout: a.stdout})
 		if err != nil {
 			return cannot("open a shell", err)
 		}

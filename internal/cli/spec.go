@@ -34,9 +34,9 @@ func (s *specOptions) addFlags(cmd *cobra.Command) {
 	f.StringVar(&s.memory, "memory", "", "`SIZE` that all commands share, like 512m, 2g or none (default 5g)")
 	f.StringVar(&s.cpus, "cpus", "", "`NUMBER` of processors, like 1.5 or none (default none)")
 	f.StringVar(&s.pids, "pids", "", "`NUMBER` of processes and threads, or none (default 1024)")
-	f.StringVar(&s.network, "network", "", "`MODE`: none, or host for the host's own (default none;\nthe local engine has only host)")
+	f.StringVar(&s.network, "network", "", "`MODE`: none, host for the host's own, or bridge, which only containers have\n(default none; the local engine has only host)")
 	f.StringSliceVar(&s.require, "require", nil, "fail unless all of the `LIST` is enforced:\n"+strings.Join(sandbox.FactNames()[:7], ",")+",\n"+strings.Join(sandbox.FactNames()[7:], ","))
-	mustComplete(cmd, "network", cobra.FixedCompletions([]string{string(sandbox.NetworkNone), string(sandbox.NetworkHost)}, cobra.ShellCompDirectiveNoFileComp))
+	mustComplete(cmd, "network", cobra.FixedCompletions([]string{string(sandbox.NetworkNone), string(sandbox.NetworkHost), string(sandbox.NetworkBridge)}, cobra.ShellCompDirectiveNoFileComp))
 	mustComplete(cmd, "require", cobra.FixedCompletions(sandbox.FactNames(), cobra.ShellCompDirectiveNoFileComp))
 }
 

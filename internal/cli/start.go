@@ -8,6 +8,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"hermes.example/hermes/internal/config"
+	"hermes.example/hermes/internal/forward"
 	"hermes.example/hermes/sandbox"
 )
 
@@ -60,7 +61,8 @@ func runStart(ctx context.Context, a *app, o *startOptions, argv []string) error
 		return err
 	}
 	b := sandbox.Background{Command: command, Name: o.name, Watch: o.watch, Notify: o.notify, Input: o.input}
-	return o.inside(ctx, a, c, "start the process", func(box *sandbox.Sandbox) error {
+	return o.inside(ctx, a, c, "start the process", func(box *sandbox.Sandbox, forwarded forward.Values) error {
+		b.Env = forwarded.Under(b.Env)
 		start := box.Start
 		if o.session != "" {
 			start = box.Session(o.session).Start

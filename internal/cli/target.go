@@ -4,32 +4,18 @@ import (
 	"errors"
 	"fmt"
 	"strings"
-	"time"
 
 	"github.com/spf13/cobra"
 
 	"hermes.example/hermes/internal/config"
 	"hermes.example/hermes/sandbox"
-	"hermes.example/hermes/sandbox/engine/local"
-	"hermes.example/hermes/sandbox/engine/native"
 )
-
-// engines makes the engines of this build by their names.
-var engines = map[string]func(*app, config.Config) (sandbox.Engine, error){
-	"native": func(a *app, c config.Config) (sandbox.Engine, error) {
-		return native.New(native.Options{Root: c.SandboxRoot, Progress: a.newFetching()})
-	},
-	"local": func(_ *app, c config.Config) (sandbox.Engine, error) {
-		return local.New(local.Options{Root: c.SandboxRoot})
-	},
-}
-
-func engineNames() []string { return sortedNames(engines) }
 
 // target says which sandbox is meant.
 type target struct {
 	task, profile, engine string
 	engineGiven           func() bool // nil for commands without the flag
+	containers            bool        // its engine makes some
 }
 
 // addTarget adds all that says which sandbox is meant.
@@ -49,12 +35,15 @@ func (t *target) addProfile(cmd *cobra.Command) {
 }
 
 func (t *target) addEngine(cmd *cobra.Command) {
-	cmd.Flags().StringVar(&t.engine, "engine", "", "what makes the sandbox: `NAME`, one of "+strings.Join(engineNames(), ", ")+"\n(default TERMINAL_ENV, else "+config.DefaultEngine+")")
+	cmd.Flags().StringVar(&t.engine, "engine", "", "what makes the sandbox: `NAME`, one of "+strings.Join(engineNames(), ", ")+"\n(default TERMINAL_ENV, else "+config.DefaultEngine+", in Hermes' own image "+config.ImageEngine+")")
 	t.engineGiven = func() bool { return cmd.Flags().Changed("engine") }
 	mustComplete(cmd, "engine", cobra.FixedCompletions(engineNames(), cobra.ShellCompDirectiveNoFileComp))
 }
 
 func (t *target) identity(c config.Config) sandbox.Identity {
+	if t.containers && c.SharedKey != "" {
+		return shared(c, t.task)
+	}
 	return sandbox.Identity{Home: c.Home, Profile: t.profile, Task: t.task}
 }
 
@@ -75,24 +64,18 @@ func (t *target) open(a *app) (*sandbox.Manager, config.Config, error) {
 }
 
 func (t *target) manager(a *app, c config.Config) (*sandbox.Manager, error) {
+	name := c.Engine
 	if t.engineGiven != nil && t.engineGiven() {
-		return managerOf(a, c, t.engine)
+		name = t.engine
+		if engines[name] == nil {
+			return nil, usagef("cannot use the engine %q: this hermes has %s", name, strings.Join(engineNames(), ", "))
+		}
 	}
-	return managerOf(a, c, c.Engine)
-}
-
-// managerOf returns a manager of the engine of that name.
-func managerOf(a *app, c config.Config, name string) (*sandbox.Manager, error) {
-	newEngine, ok := engines[name]
-	if !ok {
-		return nil, usagef("cannot use the engine %q: this hermes has %s; name one by --engine or TERMINAL_ENV", name, strings.Join(engineNames(), ", "))
+	m, err := managerOf(a, c, name)
+	if err == nil {
+		t.containers = m.Capabilities().Containers
 	}
-	e, err := newEngine(a, c)
-	if err != nil {
-		return nil, cannot("use the engine "+name, err)
-	}
-	// A lifetime of zero means the shortest to the user, the default to the Manager.
-	return sandbox.NewManager(e, sandbox.Options{Lifetime: max(c.Lifetime, time.Second), NoSweep: !c.OrphanReaper}), nil
+	return m, err
 }
 
 // close gives up what a manager holds. What fails here cannot change how the

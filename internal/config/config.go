@@ -10,6 +10,7 @@ package config
 import (
 	"errors"
 	"fmt"
+	"os"
 	"path/filepath"
 	"runtime"
 	"strings"
@@ -23,6 +24,9 @@ type Config struct {
 	// Engine is what makes sandboxes (TERMINAL_ENV, in the file "backend"). Whether there is one of that
 	// name is for who makes engines to say.
 	Engine string
+	// SharedKey, where there is one, names containers that profiles share
+	// (TERMINAL_DOCKER_SHARED_CONTAINER_KEY).
+	SharedKey string
 	// SandboxRoot is where sandboxes keep their files (TERMINAL_SANDBOX_DIR,
 	// else "sandboxes" in Home).
 	SandboxRoot string
@@ -40,9 +44,26 @@ type Config struct {
 	settings *settings
 }
 
-// DefaultEngine is used where none is named. It is never another one because this one
-// cannot work here: that is an error.
-const DefaultEngine = "native"
+// The engines that are used where none is named: on a host, and in our image, where
+// the container is the boundary. It is never another one because this one cannot work
+// here: that is an error.
+const (
+	DefaultEngine = "native"
+	ImageEngine   = "local"
+)
+
+// installMark is a file of our image's sealed tree, which says how Hermes came there.
+const installMark = "/opt/hermes/.install_method"
+
+func defaultEngine(mark string) string {
+	if how, err := os.ReadFile(mark); err == nil && strings.TrimSpace(string(how)) == "docker" {
+		return ImageEngine
+	}
+	return DefaultEngine
+}
+
+// synonyms are backends that have another name here.
+var synonyms = map[string]string{"bubblewrap": DefaultEngine}
 
 // The defaults of what is a number or a switch.
 const (
@@ -57,9 +78,9 @@ type Lookup func(name string) (value string, found bool)
 
 // Load reads the configuration. The error names the first setting that has a
 // value of the wrong kind. What only matters to sandboxes with mounts is read by
-// Mounts.
+// Mounts, and what only matters to containers by Container.
 func Load(lookup Lookup) (Config, error) {
-	c := Config{Engine: DefaultEngine, Timeout: DefaultTimeout, Lifetime: DefaultLifetime, OrphanReaper: DefaultOrphanReaper, Persistent: DefaultPersistent}
+	c := Config{Engine: defaultEngine(installMark), Timeout: DefaultTimeout, Lifetime: DefaultLifetime, OrphanReaper: DefaultOrphanReaper, Persistent: DefaultPersistent}
 	if err := c.readHome(lookup); err != nil {
 		return Config{}, err
 	}
@@ -77,12 +98,23 @@ func Load(lookup Lookup) (Config, error) {
 	if err := c.settings.seconds("lifetime_seconds", &c.Lifetime); err != nil {
 		return Config{}, err
 	}
-	if backend := c.settings.find("backend"); backend.value != nil {
-		c.Engine = strings.ToLower(backend.text())
+	c.settings.text("backend", &c.Engine)
+	c.Engine = strings.ToLower(c.Engine)
+	if name, ok := synonyms[c.Engine]; ok {
+		c.Engine = name
 	}
+	c.settings.text("docker_shared_container_key", &c.SharedKey)
 	c.settings.boolean("docker_orphan_reaper", &c.OrphanReaper)
 	c.settings.boolean("container_persistent", &c.Persistent)
 	return c, nil
+}
+
+// RootHome is the home of all profiles: a named one's own is in it, in "profiles".
+func (c Config) RootHome() string {
+	if profiles := filepath.Dir(c.Home); filepath.Base(profiles) == "profiles" {
+		return filepath.Dir(profiles)
+	}
+	return c.Home
 }
 
 // File is where the home's configuration file is, if there is one.

@@ -194,6 +194,7 @@ func TestTheEngineIsTheBackend(t *testing.T) {
 		"the variable": {"", "local", "local"},
 		"the file":     {"terminal:\n  backend: local\n", "", "local"},
 		"both":         {"terminal:\n  backend: docker\n", "local", "docker"},
+		"a synonym":    {"", "Bubblewrap", "native"},
 	} {
 		if c, err := Load(inHome(t, test.file, map[string]string{"TERMINAL_ENV": test.variable})); err != nil || c.Engine != test.want {
 			t.Errorf("%s: %q, %v", name, c.Engine, err)

@@ -21,13 +21,15 @@ type setting struct {
 	value any // nil when it is not set
 	name  string
 	where string // " in FILE", or nothing for a variable
+	// hidden values may be secrets, and are shown in no error.
+	hidden bool
 }
 
 // find looks for a key of the terminal section, whose variable has the same name
 // in capitals, but for one.
 func (s *settings) find(key string) setting {
 	if value := s.file.terminal[key]; value != nil && value != "" {
-		return setting{value, "terminal." + key, " in " + s.file.path}
+		return s.inFile(key)
 	}
 	found := setting{name: "TERMINAL_" + strings.ToUpper(key)}
 	if key == "backend" {
@@ -39,29 +41,61 @@ func (s *settings) find(key string) setting {
 	return found
 }
 
+// findHidden finds a key whose value is shown to nobody.
+func (s *settings) findHidden(key string) setting {
+	found := s.find(key)
+	found.hidden = true
+	return found
+}
+
+// inFile is a key of the terminal section that has no variable.
+func (s *settings) inFile(key string) setting {
+	return setting{value: s.file.terminal[key], name: "terminal." + key, where: " in " + s.file.path}
+}
+
 func (s setting) text() string { return strings.TrimSpace(fmt.Sprint(s.value)) }
 
 func (s setting) wrong(expected string) error {
-	return fmt.Errorf("cannot use %s=%q%s: expected %s", s.name, s.text(), s.where, expected)
+	value := ""
+	if !s.hidden {
+		value = fmt.Sprintf("=%q", s.text())
+	}
+	return fmt.Errorf("cannot use %s%s%s: expected %s", s.name, value, s.where, expected)
+}
+
+// text sets what is set.
+func (s *settings) text(key string, to *string) {
+	if found := s.find(key); found.value != nil {
+		*to = found.text()
+	}
 }
 
 func (s *settings) seconds(key string, to *time.Duration) error {
-	found := s.find(key)
-	if found.value == nil {
-		return nil
+	n, set, err := s.whole(key, math.MaxInt64/int64(time.Second), "a whole number of seconds")
+	if err == nil && set {
+		*to = time.Duration(n) * time.Second
 	}
-	n, err := strconv.ParseInt(found.text(), 10, 64)
-	if err != nil || n < 0 || n > math.MaxInt64/int64(time.Second) {
-		return found.wrong("a whole number of seconds")
-	}
-	*to = time.Duration(n) * time.Second
-	return nil
+	return err
 }
 
-// boolean takes true, 1 and yes as true and everything else as false.
+// whole reads a number from zero to most.
+func (s *settings) whole(key string, most int64, expected string) (n int64, set bool, err error) {
+	found := s.find(key)
+	if found.value == nil {
+		return 0, false, nil
+	}
+	n, err = strconv.ParseInt(found.text(), 10, 64)
+	if err != nil || n < 0 || n > most {
+		return 0, false, found.wrong(expected)
+	}
+	return n, true, nil
+}
+
+// boolean takes true, 1 and yes as true and everything else as false; in a file
+// "on" is true too, as it is for the agent, which reads an older YAML.
 func (s *settings) boolean(key string, to *bool) {
 	if found := s.find(key); found.value != nil {
-		*to = isTrue(found.text())
+		*to = isTrue(found.text()) || found.where != "" && strings.EqualFold(found.text(), "on")
 	}
 }
 

@@ -2,6 +2,8 @@ package enginetest
 
 import (
 	"errors"
+	"slices"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -15,6 +17,8 @@ var requireTests = []test{
 	{"require/what cannot be enforced is refused and nothing is left", requireImpossible},
 	{"require/a demand does not end the sandbox that exists", requireOfExisting},
 	{"require/a spec that is wrong makes nothing", wrongSpec},
+	{"require/a network that the engine lacks makes nothing", absentNetwork},
+	{"require/limits that only containers have make nothing elsewhere", limitsOfContainers},
 }
 
 func requirePossible(t *testing.T, s *suite) {
@@ -102,6 +106,34 @@ func requireOfExisting(t *testing.T, s *suite) {
 		t.Errorf("the error is %v", err)
 	}
 	b.says(whoami, me)
+}
+
+func absentNetwork(t *testing.T, s *suite) {
+	has := s.engine.Capabilities().Networks
+	for _, network := range []sandbox.Network{sandbox.NetworkNone, sandbox.NetworkHost, sandbox.NetworkBridge} {
+		if slices.Contains(has, network) {
+			continue
+		}
+		id := s.identity(t)
+		_, err := s.manager.Ensure(bounded(t), id, s.spec(func(spec *sandbox.Spec) { spec.Network = network }))
+		if err == nil || !strings.Contains(err.Error(), strconv.Quote(string(network))) {
+			t.Errorf("the error about the network %q is %v", network, err)
+		}
+		s.nothing(t, id)
+	}
+}
+
+func limitsOfContainers(t *testing.T, s *suite) {
+	if s.engine.Capabilities().Containers {
+		t.Skip("these are containers")
+	}
+	for _, limits := range []sandbox.Limits{{Disk: 1 << 30}, {SharedMemory: 1 << 20}} {
+		id := s.identity(t)
+		if _, err := s.manager.Ensure(bounded(t), id, s.spec(func(spec *sandbox.Spec) { spec.Limits = limits })); err == nil || !strings.Contains(err.Error(), "docker engine") {
+			t.Errorf("the error about %+v is %v", limits, err)
+		}
+		s.nothing(t, id)
+	}
 }
 
 func wrongSpec(t *testing.T, s *suite) {

@@ -2,6 +2,7 @@ package enginetest
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 
@@ -12,6 +13,7 @@ var sessionEnvTests = []test{
 	{"sessions/D19 unset lasts", unsetLasts},
 	{"sessions/D19 a variable of one command is not captured", commandVariableIsNotCaptured},
 	{"sessions/D19 a rotated value is fresh", rotatedValueIsFresh},
+	{"sessions/D19 another profile sees no forwarded value", anotherProfileSeesNoForwardedValue},
 	{"sessions/variables of the caller's bookkeeping are never kept", bookkeepingIsNotKept},
 	{"sessions/D21 the sandbox's PATH survives the login profile", pathSurvivesProfile},
 	{"sessions/what the profile sets is there", profileIsTaken},
@@ -45,9 +47,26 @@ func rotatedValueIsFresh(t *testing.T, s *suite) {
 		p.run(sandbox.Command{Line: "echo $TOKEN; f(){ echo $TOKEN; }; f", Env: map[string]string{"TOKEN": value}}).
 			printed(value + "\n" + value + "\n")
 	}
-	// Even one that a command has made the session's own yields to a fresh one.
-	p.run(sandbox.Command{Line: "export TOKEN=${TOKEN}-more", Env: map[string]string{"TOKEN": "third"}}).ended(0, sandbox.Exited)
+	// Even one that the session has as its own yields to a fresh one.
+	p.output("export TOKEN=session")
 	p.run(sandbox.Command{Line: "echo $TOKEN", Env: map[string]string{"TOKEN": "fourth"}}).printed("fourth\n")
+}
+
+// One profile's value is another's secret: they may share a sandbox, and a session.
+func anotherProfileSeesNoForwardedValue(t *testing.T, s *suite) {
+	b := s.box(t)
+	p := b.session("s")
+	for _, line := range []string{"echo $TOKEN", "export TOKEN=Bearer-$TOKEN; echo $TOKEN", "readonly TOKEN; echo $TOKEN"} {
+		if o := p.run(sandbox.Command{Line: line, Env: map[string]string{"TOKEN": "of A"}}); !strings.Contains(o.Out, "of A") {
+			t.Errorf("%q does not see its own value: %q", line, o.Out)
+		}
+		p.says("echo ${TOKEN-unset}", "unset")
+		b.run(sandbox.Command{Line: "echo ${TOKEN-unset}"}).printed("unset\n")
+	}
+	state, err := b.Session("s").State(bounded(t))
+	if err != nil || slices.Contains(state.Variables, "TOKEN") {
+		t.Errorf("the session's variables are %v, %v", state.Variables, err)
+	}
 }
 
 func bookkeepingIsNotKept(t *testing.T, s *suite) {

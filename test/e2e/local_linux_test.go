@@ -56,7 +56,7 @@ func TestLocalEngineRefusesWhatItCannotDo(t *testing.T) {
 	}{
 		{[]string{"--mount", w.work + ":/mnt"}, "native engine"},
 		{[]string{"--here"}, "--cwd"},
-		{[]string{"--network", "none"}, "native engine"},
+		{[]string{"--network", "none"}, "the local engine has no network"},
 	} {
 		args := append(append([]string{"run"}, c.args...), "--", "true")
 		if r := w.hermes(args...); r.code != 125 || !oneLine(r.stderr) || !strings.Contains(r.stderr, c.want) {
@@ -64,7 +64,7 @@ func TestLocalEngineRefusesWhatItCannotDo(t *testing.T) {
 		}
 	}
 	w.env = append(w.env, "TERMINAL_ENV=ssh")
-	if r := w.hermes("run", "--", "true"); r.code != 2 || !oneLine(r.stderr) || !strings.Contains(r.stderr, `"ssh"`) || !strings.Contains(r.stderr, "local, native") {
+	if r := w.hermes("run", "--", "true"); r.code != 78 || !oneLine(r.stderr) || !strings.Contains(r.stderr, `"ssh"`) || !strings.Contains(r.stderr, "local") {
 		t.Errorf("an unknown engine: %v", r)
 	}
 	// The flag wins, and is named in its own complaint.

@@ -25,7 +25,8 @@ type Options struct {
 	// that can be opened again through /proc, such as a memfd) and on the
 	// report. Posix shells can only name descriptors below 10.
 	PreludeFD, ReportFD int
-	// Inject holds variables of this command only. They win over the session's.
+	// Inject holds variables of this command only. They win over the session's,
+	// and neither they nor what the command makes of them enters it.
 	Inject map[string]string
 }
 
@@ -51,7 +52,7 @@ func Invoke(sh Shell, path, line string, st *State, opts Options) Invocation {
 		for _, n := range late {
 			delete(start.Env, n)
 		}
-		inv.Start = State{Env: start.Env, Attrs: map[string]string{}, Functions: map[string]string{}, Aliases: map[string]string{}, Cwd: start.Cwd}
+		inv.Start = State{Env: start.Env, Attrs: map[string]string{}, Functions: map[string]string{}, Aliases: map[string]string{}, Cwd: start.Cwd, given: start.given}
 		inv.Argv = []string{path, "-l", "-c", loginReport(sh, opts.ReportFD)}
 	case sh == Posix:
 		prelude, body := posixPrelude(&start, late, line, opts)
@@ -76,7 +77,8 @@ func startState(st *State, inject map[string]string) State {
 		start.Env = map[string]string{}
 	}
 	maps.Copy(start.Env, inject)
-	for n := range inject {
+	start.given = slices.Sorted(maps.Keys(inject))
+	for _, n := range start.given {
 		delete(start.Attrs, n)
 	}
 	for n, v := range agentDefaults {

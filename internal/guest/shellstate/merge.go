@@ -22,7 +22,9 @@ type Change struct {
 // Delta returns what a command changed between the state that it was given and
 // the one that it left. Names that never enter a session are not in it.
 func Delta(start, end State) Change {
-	variable := func(n string) bool { return isKept(n) && !slices.Contains(end.shadowed, n) }
+	variable := func(n string) bool {
+		return isKept(n) && !slices.Contains(end.shadowed, n) && !slices.Contains(start.given, n)
+	}
 	other := func(string) bool { return true }
 	c := Change{
 		Env:       diff(start.Env, end.Env, variable),

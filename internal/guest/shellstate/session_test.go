@@ -143,10 +143,37 @@ func TestInjectedValuesStayOutOfTheSession(t *testing.T) {
 			t.Errorf("out %q", r.out)
 		}
 		s.want(`echo "$TOKEN ${ONCE-none} $TOUCHED ${HERMES_RPC_X-none} ${HERMES_SESSION_ID-none} $AI_AGENT"`, "old none 1 none none hermes\n")
-		s.begin("export ONCE=changed", inject)()
-		s.want("echo $ONCE", "changed\n")
+		s.want("export ONCE=session", "")
 		if r := s.begin("echo $ONCE", inject)(); r.out != "1\n" {
 			t.Errorf("the session won over this command's value: %q", r.out)
+		}
+	})
+}
+
+// What a command is given stays its giver's, whatever the command makes of it: a
+// token that got into a session would be stale for its own profile, and known to
+// another.
+func TestD19WhatACommandMakesOfAnInjectedValueEndsWithIt(t *testing.T) {
+	everyShell(t, func(t *testing.T, s *session) {
+		inject := Options{Inject: map[string]string{"TOKEN": "secret", "OWN": "secret"}}
+		s.st.Env["OWN"] = "mine"
+		lines := []string{"export TOKEN=$TOKEN-more OWN=$OWN-more", "unset TOKEN OWN", "export TOKEN= OWN="}
+		if s.shell == Bash {
+			lines = append(lines, "declare -rx TOKEN OWN", "declare -ax TOKEN OWN; TOKEN+=(x); OWN+=(x)", "declare -ux TOKEN OWN; TOKEN=$TOKEN; OWN=$OWN")
+		}
+		for _, line := range lines {
+			s.begin(line+"; export AND=1", inject)()
+			if _, found := s.st.Attrs["TOKEN"]; found {
+				t.Errorf("%s: TOKEN is declared in the session", line)
+			}
+			s.want(`echo "${TOKEN-none} $OWN $AND"; unset AND`, "none mine 1\n")
+		}
+		for kind, values := range map[string]map[string]string{"variable": s.st.Env, "declaration": s.st.Attrs} {
+			for name, value := range values {
+				if strings.Contains(strings.ToLower(value), "secret") {
+					t.Errorf("the session has the value in its %s %s", kind, name)
+				}
+			}
 		}
 	})
 }

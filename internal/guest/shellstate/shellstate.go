@@ -81,6 +81,9 @@ type State struct {
 	// shadowed holds variables that were local to a function when the shell
 	// left from inside it; what the session's own are is then not known.
 	shadowed []string
+	// given holds variables that one command was given. They are the giver's:
+	// whatever the command makes of them ends with it.
+	given []string
 }
 
 // Clone returns a State that shares nothing with s.
@@ -90,5 +93,6 @@ func (s State) Clone() State {
 	s.Functions = maps.Clone(s.Functions)
 	s.Aliases = maps.Clone(s.Aliases)
 	s.shadowed = slices.Clone(s.shadowed)
+	s.given = slices.Clone(s.given)
 	return s
 }

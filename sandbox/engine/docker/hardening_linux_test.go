@@ -138,7 +138,7 @@ func TestNoLimitIsNoFlag(t *testing.T) {
 	w := onDocker(t)
 	box, c := w.make("unlimited", sandbox.Spec{Limits: sandbox.Limits{CPUs: -1, Memory: -1, Pids: -1, Disk: -1, SharedMemory: -1}})
 	h := c.HostConfig
-	if h.Memory != 0 || h.NanoCPUs != 0 || h.CPUQuota != 0 || h.PidsLimit != nil || h.ShmSize != 64<<20 || len(h.StorageOpt) > 0 {
+	if h.Memory != 0 || h.NanoCPUs != 0 || h.CPUQuota != 0 || h.PidsLimit != nil && *h.PidsLimit > 0 || h.ShmSize != 64<<20 || len(h.StorageOpt) > 0 {
 		t.Errorf("its limits are %d, %d, %v, %d, %v", h.Memory, h.NanoCPUs, h.PidsLimit, h.ShmSize, h.StorageOpt)
 	}
 	for _, name := range []string{sandbox.FactMemory, sandbox.FactCPUs, sandbox.FactPids, sandbox.FactDisk} {

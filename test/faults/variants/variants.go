@@ -63,6 +63,12 @@ var variants = []variant{
 		new:  "",
 	},
 	{
+		name: "D19-what-was-made-of-a-token-stays", test: "TestD19WhatACommandMakesOfAnInjectedValueEndsWithIt", in: "internal/guest/shellstate",
+		file: "internal/guest/shellstate/merge.go",
+		old:  " && !slices.Contains(start.given, n)",
+		new:  "",
+	},
+	{
 		name: "D24-first-process-only", test: "TestD24KillEndsTheWholeTree",
 		file: "internal/guest/command_linux.go",
 		old:  "		exit.Survivors = endTree(c.tree, end.grace)\n",
@@ -145,6 +151,12 @@ var variants = []variant{
 		file: "sandbox/findings.go",
 		old:  "	f.Value, f.Enforced = found, false\n",
 		new:  "	f.Value = found\n",
+	},
+	{
+		name: "D29-settings-of-some-commands-only", test: "TestD29EveryCommandMakesTheSameContainer", in: "internal/cli",
+		file: "internal/cli/obtain.go",
+		old:  "	spec = configured.container.complete(spec)\n",
+		new:  "	if len(spec.Chosen) == 0 {\n		spec = configured.container.complete(spec)\n	}\n",
 	},
 	{
 		name: "D26-overrides-leave-facts-in-force", test: "TestD26AWeakenedFactIsNotEnforced", in: "sandbox",
