@@ -9,6 +9,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/containerd/errdefs"
@@ -54,12 +55,14 @@ func (e *Engine) Create(ctx context.Context, id sandbox.Identity, spec sandbox.S
 }
 
 func (m *making) make(ctx context.Context) (err error) {
+	var asking sync.WaitGroup // daemons run programs to answer that
+	asking.Go(func() { m.can = m.engine.abilities(ctx) })
+	defer asking.Wait()
 	if m.image, err = m.engine.getImage(ctx, m.spec.Image); err != nil {
 		return err
 	}
 	ctx, cancel := context.WithTimeout(ctx, startBound)
 	defer cancel()
-	m.can = m.engine.abilities(ctx)
 	if err := m.engine.putGuest(ctx, m.image.ID); err != nil {
 		return err
 	}
@@ -69,6 +72,7 @@ func (m *making) make(ctx context.Context) (err error) {
 	if err := m.checkPlaces(); err != nil {
 		return err
 	}
+	asking.Wait()
 	container, err := m.create(ctx)
 	if err != nil {
 		return err

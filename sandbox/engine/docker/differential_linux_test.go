@@ -122,6 +122,7 @@ func (d *differ) inspected(id string) map[string]any {
 		d.Fatal(err)
 	}
 	all := make(map[string]any)
+	slices.Sort(found.Container.Config.Env) // whose order means nothing
 	for part, value := range map[string]any{"": found.Container.HostConfig, "Config.": found.Container.Config} {
 		text, err := json.Marshal(value)
 		if err != nil {

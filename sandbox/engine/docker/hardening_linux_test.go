@@ -276,7 +276,7 @@ func TestADirectoryInMemoryTakesThePlaceOfOurs(t *testing.T) {
 
 func TestAReadOnlyRoot(t *testing.T) {
 	w := onDocker(t)
-	box, c := w.make("sealed", sandbox.Spec{User: "1234", Container: &sandbox.Container{ReadOnlyRoot: true}})
+	box, c := w.make("sealed", sandbox.Spec{User: "4321", Container: &sandbox.Container{ReadOnlyRoot: true}})
 	if !c.HostConfig.ReadonlyRootfs {
 		t.Error("its root can be written")
 	}

@@ -66,7 +66,7 @@ func TestD26ADemandIsNotMetByWhatAnOverrideLeaves(t *testing.T) {
 }
 
 // Case 15.
-func TestACreationThatFailsLeavesNothing(t *testing.T) {
+func TestAHalfMadeContainerIsRemovedOnce(t *testing.T) {
 	api := containers.Docker(t)
 	p := containers.NewProxy(t, api)
 	w := newWorkshop(t, api, p.Client())
@@ -84,7 +84,7 @@ func TestACreationThatFailsLeavesNothing(t *testing.T) {
 }
 
 // Case 16.
-func TestACreationThatTakesTooLongLeavesNothing(t *testing.T) {
+func TestAContainerThatTakesTooLongIsRemovedOnce(t *testing.T) {
 	api := containers.Docker(t)
 	p := containers.NewProxy(t, api)
 	w := newWorkshop(t, api, p.Client())

@@ -65,7 +65,11 @@ func namespaces(h *container.HostConfig) sandbox.Fact {
 			own = append(own, n.name)
 		}
 	}
-	return sandbox.Fact{Name: sandbox.FactNamespaces, Value: strings.Join(own, " "), Enforced: true}
+	f := sandbox.Fact{Name: sandbox.FactNamespaces, Value: strings.Join(own, " "), Enforced: true}
+	if !slices.Contains(own, "pid") { // no spec can ask for that
+		f.Enforced, f.Deviation = false, "commands see processes that are not the sandbox's"
+	}
+	return f
 }
 
 // privileges are what commands may do. An ordinary user has no capabilities, whatever
