@@ -34,6 +34,9 @@ type Spec struct {
 	User string `json:"user,omitempty"`
 	// Ephemeral sandboxes keep nothing and end with their last user.
 	Ephemeral bool `json:"ephemeral,omitempty"`
+	// Keep lets an ephemeral sandbox keep the files of its home and workspace, in
+	// engines of containers.
+	Keep bool `json:"keep,omitempty"`
 	// Chosen names what whoever made the sandbox chose himself, as Difference calls
 	// it; the rest is the configuration's, and follows it. It makes no difference to
 	// the sandbox.
@@ -272,6 +275,7 @@ func (s Spec) Difference(other Spec) []string {
 	add("network", a.Network, b.Network)
 	add("user", a.User, b.User)
 	add("ephemeral", a.Ephemeral, b.Ephemeral)
+	add("keeps files", a.Keep, b.Keep)
 	if changed := mountChanges(a.Mounts, b.Mounts); len(changed) > 0 {
 		diff = append(diff, "mounts: "+strings.Join(changed, ", "))
 	}

@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"crypto/rand"
 	"errors"
 	"fmt"
 	"strings"
@@ -16,6 +17,7 @@ type target struct {
 	task, profile, engine string
 	engineGiven           func() bool // nil for commands without the flag
 	containers            bool        // its engine makes some
+	instance              string      // of this process, where none is shared
 }
 
 // addTarget adds all that says which sandbox is meant.
@@ -72,8 +74,13 @@ func (t *target) manager(a *app, c config.Config) (*sandbox.Manager, error) {
 		}
 	}
 	m, err := managerOf(a, c, name)
-	if err == nil {
-		t.containers = m.Capabilities().Containers
+	if err != nil || !m.Capabilities().Containers {
+		return m, err
+	}
+	t.containers = true
+	settings, err := c.Container()
+	if err == nil && !settings.PersistAcrossProcesses {
+		t.instance = rand.Text()
 	}
 	return m, err
 }

@@ -112,6 +112,32 @@ func TestForwardedValuesInDocker(t *testing.T) {
 	}
 }
 
+// Without persistence across processes each has a container of its own, which ends with
+// it and is never adopted; the files of the task are the same.
+func TestDockerSandboxOfOneProcess(t *testing.T) {
+	w, api := inDocker(t)
+	w.env = append(w.env, "TERMINAL_DOCKER_PERSIST_ACROSS_PROCESSES=false")
+	first := w.command("sandbox", "exec", "-c", "hostname >/workspace/first; until [ -e /workspace/go ]; do sleep 0.02; done")
+	if err := first.Start(); err != nil {
+		t.Fatal(err)
+	}
+	own := ""
+	eventually(t, "the first process has its sandbox", func() bool {
+		own = w.must("sandbox", "exec", "-c", "cat /workspace/first 2>/dev/null; true")
+		return own != ""
+	})
+	if other := w.must("sandbox", "exec", "-c", "hostname; : >/workspace/go"); other == own {
+		t.Errorf("two processes were in %s", own)
+	}
+	if err := first.Wait(); err != nil {
+		t.Errorf("the first: %v", err)
+	}
+	ours := containers.Labelled("hermes-home", sandbox.Identity{Home: w.home}.Labels()["hermes-home"])
+	if left := containers.Snapshot(t, api, ours); len(left) > 0 {
+		t.Errorf("left are %v", left)
+	}
+}
+
 func TestADaemonThatIsNotThere(t *testing.T) {
 	w := newWorld(t, nil)
 	w.env = append(w.env, "TERMINAL_ENV=docker", "DOCKER_HOST=unix://"+filepath.Join(w.dir, "no.sock"))

@@ -128,7 +128,8 @@ func (m *making) discardHalfMade(ctx context.Context) {
 func (m *making) makeDirs() error {
 	dir := m.engine.dir(m.id)
 	for name, target := range map[string]string{"home": sandbox.Home, "workspace": sandbox.Workspace, "spool": contained.Spool} {
-		if m.spec.Ephemeral || m.mounted(target) {
+		// What the guest remembers ends with a sandbox that ends with its caller.
+		if !m.keeps() || m.mounted(target) || m.spec.Ephemeral && name == "spool" {
 			continue
 		}
 		source := filepath.Join(dir, name)

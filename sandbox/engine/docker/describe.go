@@ -107,6 +107,9 @@ func (m *making) start() contained.Start {
 	return s
 }
 
+// keeps says whether the files of its home and workspace stay.
+func (m *making) keeps() bool { return !m.spec.Ephemeral || m.spec.Keep }
+
 // mounted says whether the caller mounts something there.
 func (m *making) mounted(target string) bool {
 	c := m.spec.Container

@@ -26,7 +26,7 @@ func (m *making) memoryFiles() map[string]string {
 		{"/var/tmp", "rw,noexec,nosuid", 256 * mib},
 		{"/run", "rw,noexec,nosuid", 64 * mib},
 	}
-	if m.spec.Ephemeral {
+	if !m.keeps() {
 		options := "rw,exec"
 		if uid, gid, err := m.spec.UserIDs(); err == nil && m.spec.User != "" {
 			options += fmt.Sprintf(",uid=%d,gid=%d", uid, gid)
