@@ -11,7 +11,7 @@ import (
 )
 
 func TestAStartSurvivesItsArguments(t *testing.T) {
-	for _, s := range []Start{{}, {Ephemeral: true}, {User: "app:staff", Owned: []string{"/workspace", "/a=b"}, Offline: true}, {Build: "0123abcd"}} {
+	for _, s := range []Start{{}, {Ephemeral: true}, {User: "app:staff", Owned: []string{"/workspace", "/a=b"}, Offline: true, Home: "/root"}, {Build: "0123abcd"}} {
 		got, err := ParseStart(s.Arguments()[1:])
 		if err != nil || !reflect.DeepEqual(got, s) {
 			t.Errorf("%+v became %+v, %v", s, got, err)

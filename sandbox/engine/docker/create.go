@@ -12,7 +12,6 @@ import (
 	"sync"
 	"time"
 
-	"github.com/containerd/errdefs"
 	"github.com/moby/moby/api/pkg/stdcopy"
 	"github.com/moby/moby/api/types/container"
 	"github.com/moby/moby/api/types/image"
@@ -96,9 +95,9 @@ func (m *making) create(ctx context.Context) (string, error) {
 	}
 	made, err := m.engine.api.ContainerCreate(ctx, asked)
 	switch {
-	case errdefs.IsConflict(err) && m.engine.isLeaving(ctx, m.id):
+	case isTaken(err) && m.engine.isLeaving(ctx, m.id):
 		return m.create(ctx)
-	case errdefs.IsConflict(err):
+	case isTaken(err):
 		return "", sandbox.ErrExists
 	case m.refusesDisk(asked, err):
 		m.discardHalfMade(ctx)
@@ -169,7 +168,7 @@ func (m *making) makeDir(path string) error {
 // begin starts a container that is there, and waits until its guest answers.
 func (e *Engine) begin(ctx context.Context, id sandbox.Identity, container string) error {
 	if _, err := e.api.ContainerStart(ctx, container, client.ContainerStartOptions{}); err != nil {
-		return explain(err)
+		return e.whyNotStarted(ctx, container, err)
 	}
 	found, err := e.api.ContainerInspect(ctx, container, client.ContainerInspectOptions{})
 	if err != nil {
@@ -232,5 +231,3 @@ func (e *Engine) discard(ctx context.Context, container string) {
 		e.log.Warn("cannot remove a container that was given up", "container", container, "error", err)
 	}
 }
-
-func isNotFound(err error) bool { return errdefs.IsNotFound(err) }

@@ -38,7 +38,7 @@ func (m *making) describe() (client.ContainerCreateOptions, error) {
 		Init: &noInit, SecurityOpt: []string{sealed}, NetworkMode: container.NetworkMode(m.spec.Network),
 		Tmpfs: m.memoryFiles(), Mounts: m.mounts(), AutoRemove: m.spec.Ephemeral,
 	}
-	host.CapDrop, host.CapAdd = m.spec.Container.Capabilities(baseCapabilities(m.spec))
+	host.CapDrop, host.CapAdd = m.spec.Container.Capabilities(m.engine.capabilities(m.spec))
 	m.limit(host, all)
 	o := client.ContainerCreateOptions{Name: containerName(m.id), Config: config, HostConfig: host}
 	if err := m.override(&o); err != nil {
@@ -48,12 +48,17 @@ func (m *making) describe() (client.ContainerCreateOptions, error) {
 	return o, nil
 }
 
-// baseCapabilities are what commands have unless a spec says otherwise: to install
-// packages, and to become somebody else where they are not somebody already.
-func baseCapabilities(spec sandbox.Spec) []string {
+// capabilities are what commands have unless a spec says otherwise: to install packages,
+// and to become somebody else where they are not somebody already. An ordinary user has
+// no use of them with Docker, which only does not forbid them; Podman would put them into
+// effect.
+func (e *Engine) capabilities(spec sandbox.Spec) []string {
 	base := sandbox.DefaultCapabilities()
 	if spec.User == "" {
 		return base
+	}
+	if uid, _, err := spec.UserIDs(); e.isPodman() && (err != nil || uid != 0) {
+		return nil
 	}
 	return slices.DeleteFunc(base, func(name string) bool { return name == "SETUID" || name == "SETGID" })
 }
@@ -103,6 +108,9 @@ func (m *making) start() contained.Start {
 	s := contained.Start{User: m.imageUser(), Ephemeral: m.spec.Ephemeral, Offline: m.spec.Network == sandbox.NetworkNone, Build: m.engine.build}
 	if s.User != "" && !m.mounted(sandbox.Workspace) {
 		s.Owned = []string{sandbox.Workspace}
+	}
+	if !m.mounted(sandbox.Home) {
+		s.Home = sandbox.Home
 	}
 	return s
 }

@@ -18,7 +18,6 @@ import (
 
 	"github.com/moby/moby/client"
 
-	"hermes.example/hermes/internal/daemon"
 	"hermes.example/hermes/internal/guestbin"
 	"hermes.example/hermes/internal/rundir"
 	"hermes.example/hermes/sandbox"
@@ -82,8 +81,6 @@ func (e *Engine) Capabilities() sandbox.Capabilities {
 	return sandbox.Capabilities{Direct: true, Isolated: true, Mounts: true, Images: true, Containers: true, GuestBuild: e.build,
 		Networks: []sandbox.Network{sandbox.NetworkBridge, sandbox.NetworkNone, sandbox.NetworkHost}}
 }
-
-func (e *Engine) isPodman() bool { return e.options.Name == string(daemon.Podman) }
 
 // dir is where an identity's sandbox keeps what must survive its container.
 func (e *Engine) dir(id sandbox.Identity) string { return filepath.Join(e.dirs(id.Home), id.Name()) }

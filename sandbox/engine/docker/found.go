@@ -12,21 +12,21 @@ import (
 // unasked lists what makes a container weaker than its spec says that it is: what the
 // daemon has is read as a spec, and judged as one. What the spec says itself is the
 // Manager's to tell.
-func unasked(c container.InspectResponse, spec sandbox.Spec) []sandbox.Fact {
+func unasked(c container.InspectResponse, spec sandbox.Spec, granted []string) []sandbox.Fact {
 	asked := spec.Deviations()
-	found := sandbox.Spec{Network: spec.Network, Container: readBack(c, spec)}.Deviations()
+	found := sandbox.Spec{Network: spec.Network, Container: readBack(c, spec, granted)}.Deviations()
 	return slices.DeleteFunc(found, func(f sandbox.Fact) bool { return slices.Contains(asked, f) })
 }
 
 // readBack is the part of a container that Deviations judges, as the daemon has it.
 // Where the spec leaves something to the daemon, its choice is the default.
-func readBack(c container.InspectResponse, spec sandbox.Spec) *sandbox.Container {
+func readBack(c container.InspectResponse, spec sandbox.Spec, granted []string) *sandbox.Container {
 	h, asked := c.HostConfig, spec.Container
 	if asked == nil {
 		asked = new(sandbox.Container)
 	}
 	found := &sandbox.Container{
-		CapAdd: beyond(h, spec), Privileged: h.Privileged, NewPrivileges: !isSealed(h), Groups: h.GroupAdd, Annotations: h.Annotations,
+		CapAdd: beyond(granted), Privileged: h.Privileged, NewPrivileges: !isSealed(h), Groups: h.GroupAdd, Annotations: h.Annotations,
 		BareSystemPaths: h.MaskedPaths != nil && len(h.MaskedPaths) == 0 || slices.ContainsFunc(h.SecurityOpt, func(o string) bool { return strings.EqualFold(o, unmasked) }),
 		DeviceRules:     h.DeviceCgroupRules,
 		IPC:             string(h.IpcMode), UTS: string(h.UTSMode), UserNS: string(h.UsernsMode),
@@ -86,31 +86,16 @@ func isSealed(h *container.HostConfig) bool {
 	return slices.ContainsFunc(h.SecurityOpt, func(o string) bool { return o == sealed || o == sealed+":true" })
 }
 
-// usualCapabilities are those that every daemon gives to a container by itself.
-var usualCapabilities = []string{"CHOWN", "DAC_OVERRIDE", "FOWNER", "FSETID", "KILL", "NET_BIND_SERVICE", "SETFCAP", "SETGID", "SETPCAP", "SETUID", "SYS_CHROOT"}
-
-// held are the capabilities of a container. Docker tells what it was asked for; Podman
-// how far that is from its own default.
-func held(h *container.HostConfig, spec sandbox.Spec) []string {
-	bare := func(names []string) (all []string) {
-		for _, name := range names {
-			all = append(all, strings.TrimPrefix(name, "CAP_"))
-		}
-		return all
+// bare are names of capabilities as a spec has them.
+func bare(names []string) []string {
+	all := make([]string, 0, len(names))
+	for _, name := range names {
+		all = append(all, strings.TrimPrefix(name, "CAP_"))
 	}
-	drop, add := bare(h.CapDrop), bare(h.CapAdd)
-	if slices.Contains(add, sandbox.AllCaps) {
-		return []string{sandbox.AllCaps}
-	}
-	if !slices.Contains(drop, sandbox.AllCaps) {
-		_, asked := spec.Container.Capabilities(baseCapabilities(spec))
-		add = append(add, slices.DeleteFunc(slices.Concat(usualCapabilities, asked), func(name string) bool { return slices.Contains(drop, name) })...)
-	}
-	slices.Sort(add)
-	return slices.Compact(add)
+	return all
 }
 
 // beyond are the capabilities that are not the default.
-func beyond(h *container.HostConfig, spec sandbox.Spec) []string {
-	return slices.DeleteFunc(held(h, spec), func(name string) bool { return slices.Contains(sandbox.DefaultCapabilities(), name) })
+func beyond(granted []string) []string {
+	return slices.DeleteFunc(bare(granted), func(name string) bool { return slices.Contains(sandbox.DefaultCapabilities(), name) })
 }

@@ -60,9 +60,7 @@ func (a abilities) leaveOut(h *container.HostConfig) {
 func (m *making) limit(h *container.HostConfig, labels map[string]string) {
 	l := m.spec.Limits
 	h.Memory, h.NanoCPUs = max(l.Memory, 0), int64(max(l.CPUs, 0)*1e9)
-	if l.Pids > 0 {
-		h.PidsLimit = &l.Pids
-	}
+	h.PidsLimit = &l.Pids // saying nothing would leave it to the daemon's configuration
 	h.ShmSize = m.sharedMemory()
 	if l.Disk <= 0 {
 		return

@@ -29,7 +29,7 @@ func (m *making) memoryFiles() map[string]string {
 	if !m.keeps() {
 		options := "rw,exec"
 		if uid, gid, err := m.spec.UserIDs(); err == nil && m.spec.User != "" {
-			options += fmt.Sprintf(",uid=%d,gid=%d", uid, gid)
+			options += m.engine.ownedBy(uid, gid)
 		}
 		list = append(list, memoryFile{sandbox.Workspace, options, 10 << 30}, memoryFile{sandbox.Home, options, 1 << 30}, memoryFile{"/home", options, 1 << 30})
 	}

@@ -24,12 +24,16 @@ func (e *Engine) Inspect(ctx context.Context, id sandbox.Identity) (sandbox.Post
 	if err != nil {
 		return sandbox.Posture{}, err
 	}
+	granted, err := e.granted(ctx, found)
+	if err != nil {
+		return sandbox.Posture{}, err
+	}
 	var p sandbox.Posture
 	p.Facts = append(p.Facts, isolation(e.Name()), namespaces(found.HostConfig), sandbox.Fact{Name: sandbox.FactIDs, Enforced: true})
-	p.Facts = append(p.Facts, privileges(found, info.Spec)...)
+	p.Facts = append(p.Facts, privileges(found, granted)...)
 	p.Facts = append(p.Facts, limits(found, info.Spec.Limits, e.abilities(ctx))...)
 	p.Facts = append(p.Facts, networkFact(found.HostConfig), root(found), e.treeKill(), lifetime(found.HostConfig))
-	for _, weaker := range unasked(found, info.Spec) {
+	for _, weaker := range unasked(found, info.Spec, granted) {
 		weaken(p.Facts, weaker)
 	}
 	return p, nil
@@ -58,7 +62,7 @@ func namespaces(h *container.HostConfig) sandbox.Fact {
 		name   string
 		shared bool
 	}{
-		{"pid", h.PidMode.IsHost() || h.PidMode.IsContainer()}, {"net", h.NetworkMode.IsHost() || h.NetworkMode.IsContainer()},
+		{"pid", !isOwn(h.PidMode)}, {"net", h.NetworkMode.IsHost() || h.NetworkMode.IsContainer()},
 		{"uts", h.UTSMode.IsHost()}, {"ipc", h.IpcMode.IsHost() || h.IpcMode.IsContainer()}, {"cgroup", !h.CgroupnsMode.IsPrivate()},
 	} {
 		if !n.shared {
@@ -74,10 +78,10 @@ func namespaces(h *container.HostConfig) sandbox.Fact {
 
 // privileges are what commands may do. An ordinary user has no capabilities, whatever
 // the container may have.
-func privileges(c container.InspectResponse, spec sandbox.Spec) []sandbox.Fact {
+func privileges(c container.InspectResponse, granted []string) []sandbox.Fact {
 	h := c.HostConfig
 	caps := sandbox.Fact{Name: sandbox.FactCapabilities, Value: "none", Enforced: !h.Privileged}
-	switch names := held(h, spec); {
+	switch names := bare(granted); {
 	case !commandsAreRoot(c):
 	case h.Privileged, slices.Contains(names, sandbox.AllCaps):
 		caps.Value = sandbox.AllCaps
