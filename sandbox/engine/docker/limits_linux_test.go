@@ -99,8 +99,8 @@ func TestALimitThatWasRaisedIsADeviation(t *testing.T) {
 	}
 }
 
-// asked are the requests of one kind.
-func asked(requests []string, kind string) int {
+// requested counts the requests of one kind.
+func requested(requests []string, kind string) int {
 	return len(slices.DeleteFunc(slices.Clone(requests), func(r string) bool { return !strings.HasPrefix(r, kind) }))
 }
 
@@ -124,7 +124,7 @@ func TestD13TheDiskIsAskedForWithoutFetchingOrRunning(t *testing.T) {
 			t.Errorf("the daemon has %v, the posture %+v", c.HostConfig.StorageOpt, f)
 		}
 		requests := p.Requests()[began:]
-		if asked(requests, "POST /images/") > 0 || asked(requests, "POST /containers/create") != creations || asked(requests, "DELETE ") > 0 {
+		if requested(requests, "POST /images/") > 0 || requested(requests, "POST /containers/create") != creations || requested(requests, "DELETE ") > 0 {
 			t.Errorf("%s: asked %q", task, requests)
 		}
 		creations = 1 // it is known by then

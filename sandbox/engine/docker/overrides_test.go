@@ -118,7 +118,7 @@ func TestWhatPodmanHasIsReadBack(t *testing.T) {
 	if got := strings.Join(inOrder(held(h, spec)), " "); got != "CHOWN DAC_OVERRIDE FOWNER SETGID SETUID SYS_PTRACE" {
 		t.Errorf("it has %s", got)
 	}
-	if got := namespaces(h).Value; got != "mount pid net uts ipc" {
+	if got := namespaces(h, spec).Value; got != "mount pid net uts ipc" {
 		t.Errorf("its own are %s", got)
 	}
 	h.CapDrop = h.CapDrop[:1] // it kept what it was told to drop
