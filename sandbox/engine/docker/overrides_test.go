@@ -113,7 +113,7 @@ func TestWhatPodmanHasIsReadBack(t *testing.T) {
 	if got := unasked(c, spec, granted); len(got) > 0 {
 		t.Errorf("it was asked for: %+v", got)
 	}
-	if got := namespaces(h).Value; got != "mount pid net uts ipc" {
+	if got := namespaces(h, spec).Value; got != "mount pid net uts ipc" {
 		t.Errorf("its own are %s", got)
 	}
 	if got := unasked(c, spec, append(granted, "CAP_KILL")); len(got) != 1 || got[0].Name != sandbox.FactCapabilities {

@@ -29,7 +29,7 @@ func (e *Engine) Inspect(ctx context.Context, id sandbox.Identity) (sandbox.Post
 		return sandbox.Posture{}, err
 	}
 	var p sandbox.Posture
-	p.Facts = append(p.Facts, isolation(e.Name()), namespaces(found.HostConfig), sandbox.Fact{Name: sandbox.FactIDs, Enforced: true})
+	p.Facts = append(p.Facts, isolation(e.Name()), namespaces(found.HostConfig, info.Spec), sandbox.Fact{Name: sandbox.FactIDs, Enforced: true})
 	p.Facts = append(p.Facts, privileges(found, granted)...)
 	p.Facts = append(p.Facts, limits(found, info.Spec.Limits, e.abilities(ctx))...)
 	p.Facts = append(p.Facts, networkFact(found.HostConfig), root(found), e.treeKill(), lifetime(found.HostConfig))
@@ -55,15 +55,21 @@ func isolation(name string) sandbox.Fact {
 	return sandbox.Fact{Name: sandbox.FactIsolation, Value: "container of " + name, Enforced: true}
 }
 
-// namespaces lists those that a container has of its own.
-func namespaces(h *container.HostConfig) sandbox.Fact {
+// namespaces lists those that a container has of its own, and was not asked to share:
+// Podman does not tell of all.
+func namespaces(h *container.HostConfig, spec sandbox.Spec) sandbox.Fact {
+	asked := spec.Container
+	if asked == nil {
+		asked = new(sandbox.Container)
+	}
+	ipc := container.IpcMode(asked.IPC)
 	own := []string{"mount"}
 	for _, n := range []struct {
 		name   string
 		shared bool
 	}{
 		{"pid", !isOwn(h.PidMode)}, {"net", h.NetworkMode.IsHost() || h.NetworkMode.IsContainer()},
-		{"uts", h.UTSMode.IsHost()}, {"ipc", h.IpcMode.IsHost() || h.IpcMode.IsContainer()}, {"cgroup", !h.CgroupnsMode.IsPrivate()},
+		{"uts", h.UTSMode.IsHost() || asked.UTS == sandbox.HostSpace}, {"ipc", h.IpcMode.IsHost() || h.IpcMode.IsContainer() || ipc.IsHost() || ipc.IsContainer()}, {"cgroup", !h.CgroupnsMode.IsPrivate()},
 	} {
 		if !n.shared {
 			own = append(own, n.name)
