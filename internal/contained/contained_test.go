@@ -107,3 +107,23 @@ func TestAKeyIsNotPrinted(t *testing.T) {
 		}
 	}
 }
+
+// Words of a daemon that cannot reach the guest do not pass for the guest's, least of all
+// as a wish for the key.
+func TestWhatIsNoGuestIsToldNothing(t *testing.T) {
+	for name, say := range map[string]func(net.Conn) error{
+		"a proof": func(c net.Conn) error { return Prove(c, NewKey()) },
+		"a claim": func(c net.Conn) error { return Claim(c, NewKey()) },
+	} {
+		outside, inside := net.Pipe()
+		go func() {
+			inside.Read(make([]byte, 1+len(Key{})))
+			inside.Write([]byte("OCI runtime exec failed"))
+			inside.Close()
+		}()
+		if err := say(outside); err == nil || errors.Is(err, ErrUnclaimed) || errors.Is(err, ErrClaimed) {
+			t.Errorf("%s ends with %v", name, err)
+		}
+		outside.Close()
+	}
+}
