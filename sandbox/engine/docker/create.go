@@ -9,6 +9,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/moby/moby/api/pkg/stdcopy"
@@ -36,6 +37,7 @@ type making struct {
 	image  image.InspectResponse
 	own    []mount.Mount // where it keeps its files, and where the two of us meet
 	ticket string        // marks the container as made by us and nobody else
+	can    abilities     // of the daemon
 }
 
 // Create makes the sandbox of an identity that has none.
@@ -52,6 +54,9 @@ func (e *Engine) Create(ctx context.Context, id sandbox.Identity, spec sandbox.S
 }
 
 func (m *making) make(ctx context.Context) (err error) {
+	var asking sync.WaitGroup // daemons run programs to answer that
+	asking.Go(func() { m.can = m.engine.abilities(ctx) })
+	defer asking.Wait()
 	if m.image, err = m.engine.getImage(ctx, m.spec.Image); err != nil {
 		return err
 	}
@@ -66,6 +71,7 @@ func (m *making) make(ctx context.Context) (err error) {
 	if err := m.checkPlaces(); err != nil {
 		return err
 	}
+	asking.Wait()
 	container, err := m.create(ctx)
 	if err != nil {
 		return err
@@ -83,16 +89,19 @@ func (m *making) make(ctx context.Context) (err error) {
 
 // create makes the container, and none of it stays if that fails.
 func (m *making) create(ctx context.Context) (string, error) {
-	config, host, err := m.describe()
+	asked, err := m.describe()
 	if err != nil {
 		return "", err
 	}
-	made, err := m.engine.api.ContainerCreate(ctx, client.ContainerCreateOptions{Name: containerName(m.id), Config: config, HostConfig: host})
+	made, err := m.engine.api.ContainerCreate(ctx, asked)
 	switch {
 	case isTaken(err) && m.engine.isLeaving(ctx, m.id):
 		return m.create(ctx)
 	case isTaken(err):
 		return "", sandbox.ErrExists
+	case m.refusesDisk(asked, err):
+		m.discardHalfMade(ctx)
+		return m.create(ctx)
 	case err != nil:
 		m.discardHalfMade(ctx)
 		return "", explain(err)

@@ -14,6 +14,7 @@ import (
 	"log/slog"
 	"path/filepath"
 	"sync"
+	"sync/atomic"
 
 	"github.com/moby/moby/client"
 
@@ -50,6 +51,8 @@ type Engine struct {
 	run     string
 	log     *slog.Logger
 	volume  sync.Mutex
+	known   atomic.Pointer[abilities] // what the daemon has told of itself
+	noDisk  atomic.Pointer[string]    // why it limits no disk, if it said so
 	// What is known of identities, because every command asks for it.
 	normals, links, pids sync.Map
 }

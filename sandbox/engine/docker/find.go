@@ -21,7 +21,8 @@ const (
 	labelSpec     = "hermes-spec" // without the values of variables
 	labelHash     = "hermes-spec-hash"
 	labelBuild    = "hermes-guest"
-	labelTicket   = "hermes-ticket" // of one attempt to make it
+	labelTicket   = "hermes-ticket"        // of one attempt to make it
+	labelNoDisk   = "hermes-no-disk-limit" // why it has none, though one was asked for
 )
 
 // containerName is the same for one identity everywhere, so that the daemon itself
