@@ -49,7 +49,6 @@ type Engine struct {
 	build   string
 	run     string
 	log     *slog.Logger
-	volume  sync.Mutex
 	// What is known of identities, because every command asks for it.
 	normals, links, pids sync.Map
 }

@@ -87,17 +87,3 @@ func (e *Engine) isLeaving(ctx context.Context, id sandbox.Identity) bool {
 func leaves(c container.InspectResponse) bool {
 	return c.State.Status == container.StateRemoving || c.HostConfig.AutoRemove && c.State.Status == container.StateExited
 }
-
-// Keeps says whether anything is left of an identity's sandbox.
-func (e *Engine) Keeps(_ context.Context, id sandbox.Identity) (bool, error) {
-	_, err := os.Stat(e.dir(id.Normal()))
-	if errors.Is(err, os.ErrNotExist) {
-		return false, nil
-	}
-	return err == nil, err
-}
-
-// Sweep removes containers of a home that were made and never started.
-func (e *Engine) Sweep(ctx context.Context, home string) (int, error) {
-	return 0, nil
-}
