@@ -54,14 +54,23 @@ func (e *Engine) Find(ctx context.Context, id sandbox.Identity) (sandbox.Info, e
 	return e.info(found.Config.Labels, found.State.Status, found.Created, found.State.FinishedAt)
 }
 
-// inspect returns an identity's container: the one of its name, or, if somebody has
-// renamed it, the one of its labels.
+// inspect returns an identity's container, unless it is about to be gone.
 func (e *Engine) inspect(ctx context.Context, id sandbox.Identity) (container.InspectResponse, error) {
+	c, err := e.look(ctx, id)
+	if err == nil && leaves(c) {
+		return container.InspectResponse{}, sandbox.ErrNotFound
+	}
+	return c, err
+}
+
+// look returns an identity's container: the one of its name, or, if somebody has renamed
+// it, the one of its labels.
+func (e *Engine) look(ctx context.Context, id sandbox.Identity) (container.InspectResponse, error) {
 	ctx, cancel := context.WithTimeout(ctx, lookBound)
 	defer cancel()
 	found, err := e.api.ContainerInspect(ctx, containerName(id), client.ContainerInspectOptions{})
 	if errdefs.IsNotFound(err) {
-		return e.inspectByLabels(ctx, id)
+		return e.lookByLabels(ctx, id)
 	}
 	if err != nil {
 		return container.InspectResponse{}, explain(err)
@@ -69,19 +78,11 @@ func (e *Engine) inspect(ctx context.Context, id sandbox.Identity) (container.In
 	if c := found.Container; !isOf(c.Config.Labels, id) {
 		return c, fmt.Errorf("the container %s is not a sandbox of this home, but has the name of one: rename or remove it", strings.TrimPrefix(c.Name, "/"))
 	}
-	return e.present(id, found.Container)
+	e.remember(id, found.Container)
+	return found.Container, nil
 }
 
-// present is a container, unless it is about to be gone.
-func (e *Engine) present(id sandbox.Identity, c container.InspectResponse) (container.InspectResponse, error) {
-	e.remember(id, c)
-	if leaves(c) {
-		return container.InspectResponse{}, sandbox.ErrNotFound
-	}
-	return c, nil
-}
-
-func (e *Engine) inspectByLabels(ctx context.Context, id sandbox.Identity) (container.InspectResponse, error) {
+func (e *Engine) lookByLabels(ctx context.Context, id sandbox.Identity) (container.InspectResponse, error) {
 	all, err := e.list(ctx, id.Labels())
 	if err != nil {
 		return container.InspectResponse{}, err
@@ -103,7 +104,8 @@ func (e *Engine) inspectByLabels(ctx context.Context, id sandbox.Identity) (cont
 		if err != nil {
 			return container.InspectResponse{}, explain(err)
 		}
-		return e.present(id, found.Container)
+		e.remember(id, found.Container)
+		return found.Container, nil
 	}
 	return container.InspectResponse{}, fmt.Errorf("the sandbox %q has %d containers (%s and others): remove all but one", id.Task, len(ours), ours[0].ID[:12])
 }

@@ -17,7 +17,7 @@ import (
 // is in it. It returns after the removal.
 func (e *Engine) Remove(ctx context.Context, id sandbox.Identity, files bool) error {
 	id = id.Normal()
-	found, err := e.inspect(ctx, id)
+	found, err := e.look(ctx, id) // also one that the daemon is removing, for whose end we wait
 	switch {
 	case errors.Is(err, sandbox.ErrNotFound):
 	case err != nil:
