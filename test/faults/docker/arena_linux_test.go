@@ -46,6 +46,7 @@ func newArena(t testing.TB) *arena {
 func newArenaAt(t testing.TB, api *client.Client, host string, bridge bool) *arena {
 	t.Helper()
 	a := &arena{TB: t, home: t.TempDir(), host: host, bridge: bridge, api: api, image: containers.Busybox.In(t, api)}
+	t.Cleanup(a.scrub)
 	containers.NoLeaks(t, api, a.owns)
 	var err error
 	if a.engine, err = newEngine(host, bridge); err != nil {
@@ -82,6 +83,22 @@ func (a *arena) end() {
 	}
 	if left, _ := filepath.Glob(filepath.Join(a.home, "sandboxes", "docker", "*")); len(left) > 0 {
 		a.Errorf("left behind: %q", left)
+	}
+}
+
+// scrub removes what a test that failed has left to a daemon that others use, too.
+func (a *arena) scrub() {
+	if !a.Failed() {
+		return
+	}
+	all, err := a.api.ContainerList(context.Background(), client.ContainerListOptions{All: true})
+	if err != nil {
+		return // a daemon of the test's own, which is gone
+	}
+	for _, c := range all.Items {
+		if a.owns("", c.Labels) {
+			_, _ = a.api.ContainerRemove(context.Background(), c.ID, client.ContainerRemoveOptions{Force: true})
+		}
 	}
 }
 

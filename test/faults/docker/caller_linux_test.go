@@ -3,6 +3,7 @@ package docker
 import (
 	"context"
 	"encoding/json"
+	"fmt"
 	"io"
 	"os"
 	"os/exec"
@@ -20,6 +21,7 @@ type errand struct {
 	Line, ID string
 	Remove   bool // the sandbox, when the command has ended
 	Wait     bool // for the input to end, before anything else
+	Sweep    bool // instead of all that
 }
 
 // The phases of a caller, in their order, as it writes them to descriptor 3.
@@ -47,6 +49,11 @@ func callerRole() error {
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), bound)
 	defer cancel()
+	if e.Sweep {
+		n, err := engine.Sweep(ctx, e.Identity.Home)
+		fmt.Println(n)
+		return err
+	}
 	m := sandbox.NewManager(&tellingEngine{engine, progress}, sandbox.Options{NoSweep: true})
 	box, err := m.Ensure(ctx, e.Identity, e.Spec)
 	if err != nil {

@@ -52,10 +52,7 @@ func reapedByAge(t *testing.T, private *containers.Private) {
 	a.ensure("running")
 	a.manager.Close()
 	private.Stop()
-	root, err := dataRoot(private)
-	if err != nil {
-		t.Fatal(err)
-	}
+	root := dataRoot(t, private)
 	ended := func(id, when string) {
 		file := filepath.Join(root, "containers", id, "config.v2.json")
 		text, err := os.ReadFile(file)
@@ -104,11 +101,13 @@ func reapedByAge(t *testing.T, private *containers.Private) {
 }
 
 // dataRoot is where a private daemon keeps its containers.
-func dataRoot(private *containers.Private) (string, error) {
-	socket := private.Host[len("unix://"):]
-	root := filepath.Join(filepath.Dir(socket), "data")
-	_, err := os.Stat(filepath.Join(root, "containers"))
-	return root, err
+func dataRoot(t testing.TB, private *containers.Private) string {
+	t.Helper()
+	root := filepath.Join(filepath.Dir(private.Host[len("unix://"):]), "data")
+	if _, err := os.Stat(filepath.Join(root, "containers")); err != nil {
+		t.Fatal(err)
+	}
+	return root
 }
 
 // countingEngine counts how often it is asked for all sandboxes.

@@ -1,7 +1,11 @@
 package main
 
+import "slices"
+
 // The faults, by the number that their test carries where it has one.
-var variants = []variant{
+var variants = slices.Concat(sandboxVariants, dockerVariants)
+
+var sandboxVariants = []variant{
 	{
 		name: "D01-main-process-only", test: "TestD01InterruptEndsTheWholeTree",
 		file: "internal/guest/tree_linux.go",
