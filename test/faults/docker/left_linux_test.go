@@ -45,7 +45,11 @@ func TestD06HalfMadeContainersAreSwept(t *testing.T) {
 	a.must(a.ensure("stopped"), "true")
 	r, err := a.api.ContainerStop(a.context(), a.one("stopped"), client.ContainerStopOptions{})
 	do(a, r, err)
-	foreign := a.foreign("half", "default", nil)
+	theirs := filepath.Join(a.home, "sandboxes", "docker", "theirs")
+	if err := os.MkdirAll(theirs, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	foreign := a.foreign("half", "default", []string{theirs + ":" + sandbox.Home})
 	gone := a.id("gone")
 	a.must(a.ensure("gone"), "true")
 	rm, err := a.api.ContainerRemove(a.context(), a.one("gone"), client.ContainerRemoveOptions{Force: true})
@@ -73,6 +77,9 @@ func TestD06HalfMadeContainersAreSwept(t *testing.T) {
 		t.Errorf("when nobody is at work any more it swept %d, %v", swept, err)
 	}
 	a.nothingOf("at work")
+	if err := os.Remove(theirs); err != nil {
+		t.Error(err)
+	}
 	// Somebody who needs one that was left goes on where its maker ended.
 	b.must(b.ensure("half"), "true")
 	if b.one("half") != elsewhere {
@@ -154,9 +161,9 @@ func (a *arena) foreign(task, profile string, binds []string) string {
 // somebody asks for it and nothing else can be meant.
 func TestContainersOfTheAgentItself(t *testing.T) {
 	t.Parallel()
-	a, b := newArena(t), newArena(t)
-	unique := strings.ReplaceAll(a.id("x").Key(), "-", "") // the daemon is shared, and these have no home
-	plain, twice := "plain-"+unique, "twice-"+unique
+	private := containers.PrivateDocker(t) // what has no home would be listed in those of other tests
+	a, b := newArenaAt(t, private.Client(), private.Host, false), newArenaAt(t, private.Client(), private.Host, false)
+	const plain, twice, bound = "plain", "twice", "bound"
 	first := a.foreign(plain, "default", nil)
 	a.foreign(twice, "default", nil)
 	a.foreign(twice, "default", nil)
@@ -164,7 +171,6 @@ func TestContainersOfTheAgentItself(t *testing.T) {
 	if err := os.MkdirAll(home, 0o700); err != nil {
 		t.Fatal(err)
 	}
-	bound := "bound-" + unique
 	b.foreign(bound, "default", []string{home + ":" + sandbox.Home})
 	listed := func(a *arena) map[string]int {
 		infos, err := a.manager.List(a.context(), a.home)
@@ -173,8 +179,8 @@ func TestContainersOfTheAgentItself(t *testing.T) {
 		}
 		found := make(map[string]int)
 		for _, info := range infos {
-			if strings.HasSuffix(info.Identity.Task, unique) && info.Foreign && info.State == sandbox.Running && info.Identity.Home == a.home {
-				found[strings.TrimSuffix(info.Identity.Task, "-"+unique)]++
+			if info.Foreign && info.State == sandbox.Running && info.Identity.Home == a.home {
+				found[info.Identity.Task]++
 			}
 		}
 		return found
