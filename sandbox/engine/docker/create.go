@@ -73,7 +73,7 @@ func (m *making) make(ctx context.Context) (err error) {
 	}
 	err = m.finish(ctx, container)
 	if err == nil {
-		err = m.engine.begin(ctx, m.id, container)
+		err = m.begin(ctx, container)
 	}
 	if err != nil {
 		m.engine.discard(ctx, container)
@@ -133,7 +133,8 @@ func (m *making) makeDirs() error {
 	}
 	dir := m.engine.dir(m.id)
 	for name, target := range map[string]string{"home": sandbox.Home, "workspace": sandbox.Workspace, "spool": contained.Spool} {
-		if m.spec.Ephemeral || m.mounted(target) {
+		// What the guest remembers ends with a sandbox that ends with its caller.
+		if !m.keeps() || m.mounted(target) || m.spec.Ephemeral && name == "spool" {
 			continue
 		}
 		source := filepath.Join(dir, name)
@@ -171,9 +172,13 @@ func (m *making) makeDir(path string) error {
 }
 
 // begin starts a container that is there, and waits until its guest answers.
-func (e *Engine) begin(ctx context.Context, id sandbox.Identity, container string) error {
+func (m *making) begin(ctx context.Context, container string) error {
+	e, id, dir := m.engine, m.id, m.engine.dir(m.id)
+	if m.spec.Ephemeral {
+		dir = e.runDir(id)
+	}
 	// Before the guest runs, so that none does whose key nobody knows.
-	l, err := e.prepareLink(id)
+	l, err := e.prepareLink(id, dir)
 	if err != nil {
 		return err
 	}
@@ -185,7 +190,7 @@ func (e *Engine) begin(ctx context.Context, id sandbox.Identity, container strin
 		return explain(err)
 	}
 	e.remember(id, found.Container)
-	return e.meet(ctx, id, found.Container, l)
+	return e.meet(ctx, id, found.Container, dir, l)
 }
 
 // whyEnded is what the guest said before it ended.
@@ -227,7 +232,7 @@ func (e *Engine) Start(ctx context.Context, id sandbox.Identity, spec sandbox.Sp
 			err = m.finish(ctx, found.ID) // its maker may have died before it had
 		}
 		if err == nil {
-			err = e.begin(ctx, id, found.ID)
+			err = m.begin(ctx, found.ID)
 		}
 	}
 	if err != nil {

@@ -35,12 +35,8 @@ type link struct {
 }
 
 // linkName is a file that only the sandbox's owner can read: in its directory, or, if it
-// keeps none, in that of its run.
+// ends with its callers, in that of its run.
 const linkName = "link.json"
-
-func (e *Engine) linkFiles(id sandbox.Identity) []string {
-	return []string{filepath.Join(e.dir(id), linkName), filepath.Join(e.runDir(id), linkName)}
-}
 
 // meetBound is how long a guest may take until its socket can be reached. One that
 // cannot by then is behind a border: ids that are mapped, labels of SELinux, a virtual
@@ -49,7 +45,7 @@ const meetBound = time.Second
 
 // meet waits for the guest of a container that was just started, finds out how it can
 // be reached, and gives it its key.
-func (e *Engine) meet(ctx context.Context, id sandbox.Identity, c container.InspectResponse, l link) error {
+func (e *Engine) meet(ctx context.Context, id sandbox.Identity, c container.InspectResponse, dir string, l link) error {
 	if e.options.Bridge {
 		l.Bridge = "asked for"
 	} else if err := e.meetDirectly(ctx, id, c, l); err != nil {
@@ -61,7 +57,7 @@ func (e *Engine) meet(ctx context.Context, id sandbox.Identity, c container.Insp
 	if l.Bridge == "" {
 		return nil
 	}
-	if err := e.writeLink(id, l); err != nil {
+	if err := e.writeLink(id, dir, l); err != nil {
 		return err
 	}
 	return e.claim(ctx, id, c, l)
@@ -69,14 +65,14 @@ func (e *Engine) meet(ctx context.Context, id sandbox.Identity, c container.Insp
 
 // prepareLink sees to it that a sandbox has a key, and that it is written down. How its
 // guest is reached turns out when it runs.
-func (e *Engine) prepareLink(id sandbox.Identity) (link, error) {
+func (e *Engine) prepareLink(id sandbox.Identity, dir string) (link, error) {
 	l, err := e.readLink(id)
 	if err != nil {
 		key := contained.NewKey()
 		l = link{Key: key[:]}
 	}
 	l.Bridge = ""
-	return l, e.writeLink(id, l)
+	return l, e.writeLink(id, dir, l)
 }
 
 // meetDirectly waits until the socket can be reached, and hands the key over by it.
@@ -133,11 +129,9 @@ func (e *Engine) endedAtOnce(ctx context.Context, id string) error {
 
 // readLink reads how a sandbox's guest is reached.
 func (e *Engine) readLink(id sandbox.Identity) (l link, err error) {
-	var data []byte
-	for _, file := range e.linkFiles(id) {
-		if data, err = atomicfile.Read(file); !errors.Is(err, os.ErrNotExist) {
-			break
-		}
+	data, err := atomicfile.Read(filepath.Join(e.runDir(id), linkName))
+	if errors.Is(err, os.ErrNotExist) {
+		data, err = atomicfile.Read(filepath.Join(e.dir(id), linkName))
 	}
 	if err == nil {
 		err = json.Unmarshal(data, &l)
@@ -148,15 +142,10 @@ func (e *Engine) readLink(id sandbox.Identity) (l link, err error) {
 	return l, err
 }
 
-func (e *Engine) writeLink(id sandbox.Identity, l link) error {
+func (e *Engine) writeLink(id sandbox.Identity, dir string, l link) error {
 	data, err := json.Marshal(l)
-	if err != nil {
-		return err
-	}
-	for _, file := range e.linkFiles(id) {
-		if err = atomicfile.Write(file, data, 0o600); !errors.Is(err, os.ErrNotExist) {
-			break
-		}
+	if err == nil {
+		err = atomicfile.Write(filepath.Join(dir, linkName), data, 0o600)
 	}
 	if err == nil {
 		e.links.Store(id, l)
