@@ -104,8 +104,8 @@ var dockerVariants = []variant{
 	{
 		name: "D09-docker-cleaned-names", test: "TestD09NoTwoIdentitiesShareAContainer", in: inDocker,
 		file: "sandbox/identity.go",
-		old:  `return digest(id.Home + "\x00" + id.Profile + "\x00" + id.Task)`,
-		new:  `return digest(id.Home + "\x00" + clean(id.Profile, 63) + "\x00" + clean(id.Task, 63))`,
+		old:  `key := id.Home + "\x00" + id.Profile + "\x00" + id.Task`,
+		new:  `key := id.Home + "\x00" + clean(id.Profile, 63) + "\x00" + clean(id.Task, 63)`,
 	},
 	{
 		name: "D10-docker-random-names", test: "TestD10ManyProcessesMakeOneContainer", in: inDocker,
@@ -118,6 +118,12 @@ var dockerVariants = []variant{
 		file: "sandbox/engine/docker/create.go",
 		old:  "	case found.State.Paused:\n",
 		new:  "	case false:\n",
+	},
+	{
+		name: "D11-docker-dead-is-started", test: "TestD11DeadIsMadeAnew", in: inDocker,
+		file: "sandbox/engine/docker/create.go",
+		old:  " || found.State.Dead:\n",
+		new:  ":\n",
 	},
 	{
 		name: "D27-docker-nobody-waits", test: "TestD27ClosingRemovesBeforeItReturns", in: inDocker, times: 5,

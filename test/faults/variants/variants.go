@@ -128,7 +128,7 @@ var sandboxVariants = []variant{
 	},
 	{
 		name: "accept-ends-the-guest", test: "TestGuestSurvivesWithoutDescriptors",
-		file: "internal/guest/guest_linux.go",
+		file: "internal/guest/doors_linux.go",
 		old:  "			time.Sleep(acceptPause)",
 		new:  "			return err",
 	},
