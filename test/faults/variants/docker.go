@@ -141,13 +141,13 @@ var dockerVariants = []variant{
 		name: "D31-docker-files-stay", test: "TestD31PurgeRemovesWhatNoContainerHas", in: inDocker,
 		file: "sandbox/engine/docker/purge.go",
 		old:  "		if making[dir] || isMounted(all, dir) {\n",
-		new:  "		if dir != \"\" {\n",
+		new:  "		if dir != \"\" || making[dir] || isMounted(all, dir) {\n",
 	},
 	{
 		name: "D31-docker-files-in-use-go", test: "TestD31PurgeRemovesWhatNoContainerHas", in: inDocker,
 		file: "sandbox/engine/docker/purge.go",
 		old:  "making[dir] || isMounted(all, dir)",
-		new:  "making[dir]",
+		new:  "making[dir] || isMounted(all[:0], dir)",
 	},
 	{
 		name: "docker-no-answer-means-none", test: "TestALookupThatFailsIsNeverACreation", in: inDocker,
