@@ -36,7 +36,7 @@ var dockerVariants = []variant{
 		new:  "Stdout: x.stdout + 1, Stderr: x.stderr})",
 	},
 	{
-		name: "docker-no-way-back", test: "TestDaemonRestartedUnderLivingContainers", in: inDocker,
+		name: "docker-no-way-back", test: "TestD03AStreamThatIsCutRunsNothingTwice", in: inDocker,
 		file: "internal/guest/requests_linux.go",
 		old:  "const returnBound = 10 * time.Second",
 		new:  "const returnBound = 0",
