@@ -11,7 +11,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/containerd/errdefs"
 	"github.com/moby/moby/api/pkg/stdcopy"
 	"github.com/moby/moby/api/types/container"
 	"github.com/moby/moby/api/types/image"
@@ -101,9 +100,9 @@ func (m *making) create(ctx context.Context) (string, error) {
 	}
 	made, err := m.engine.api.ContainerCreate(ctx, client.ContainerCreateOptions{Name: containerName(m.id), Config: config, HostConfig: host})
 	switch {
-	case errdefs.IsConflict(err) && m.engine.isLeaving(ctx, m.id):
+	case isTaken(err) && m.engine.isLeaving(ctx, m.id):
 		return m.create(ctx)
-	case errdefs.IsConflict(err):
+	case isTaken(err):
 		return "", sandbox.ErrExists
 	case err != nil:
 		m.discardHalfMade(ctx)
@@ -183,7 +182,7 @@ func (m *making) begin(ctx context.Context, container string) error {
 		return err
 	}
 	if _, err := e.api.ContainerStart(ctx, container, client.ContainerStartOptions{}); err != nil {
-		return explain(err)
+		return e.whyNotStarted(ctx, container, err)
 	}
 	found, err := e.api.ContainerInspect(ctx, container, client.ContainerInspectOptions{})
 	if err != nil {
@@ -250,5 +249,3 @@ func (e *Engine) discard(ctx context.Context, container string) {
 		e.log.Warn("cannot remove a container that was given up", "container", container, "error", err)
 	}
 }
-
-func isNotFound(err error) bool { return errdefs.IsNotFound(err) }

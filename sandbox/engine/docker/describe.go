@@ -41,17 +41,27 @@ func (m *making) describe() (*container.Config, *container.HostConfig, error) {
 		config.User = "0:0" // the guest's; commands get the image's
 	}
 	host := &container.HostConfig{
-		Init: &noInit, CapDrop: []string{"ALL"}, CapAdd: ownerCapabilities, SecurityOpt: []string{"no-new-privileges"},
+		Init: &noInit, CapDrop: []string{"ALL"}, CapAdd: m.capabilities(), SecurityOpt: []string{"no-new-privileges"},
 		NetworkMode: container.NetworkMode(m.spec.Network), Tmpfs: m.memoryFiles(), Mounts: m.mounts(), AutoRemove: m.spec.Ephemeral,
 		Resources: m.resources(),
-	}
-	if m.spec.User == "" {
-		host.CapAdd = slices.Concat(ownerCapabilities, userCapabilities)
 	}
 	if m.spec.Limits.SharedMemory > 0 {
 		host.ShmSize = m.spec.Limits.SharedMemory
 	}
 	return config, host, nil
+}
+
+// capabilities are those that the container adds to none. An ordinary user has no use of
+// them with Docker, which only does not forbid them; Podman would put them into effect.
+func (m *making) capabilities() []string {
+	uid, _, err := m.spec.UserIDs()
+	switch {
+	case m.spec.User == "":
+		return slices.Concat(ownerCapabilities, userCapabilities)
+	case m.engine.isPodman() && (err != nil || uid != 0):
+		return nil
+	}
+	return ownerCapabilities
 }
 
 func (m *making) resources() container.Resources {
@@ -63,9 +73,8 @@ func (m *making) resources() container.Resources {
 	if l.CPUs > 0 {
 		r.NanoCPUs = int64(l.CPUs * 1e9)
 	}
-	if l.Pids > 0 {
-		r.PidsLimit = &l.Pids
-	}
+	// Saying nothing would leave it to the daemon's configuration.
+	r.PidsLimit = &l.Pids
 	return r
 }
 
@@ -115,6 +124,9 @@ func (m *making) start() contained.Start {
 	if s.User != "" && !m.mounted(sandbox.Workspace) {
 		s.Owned = []string{sandbox.Workspace}
 	}
+	if !m.mounted(sandbox.Home) {
+		s.Home = sandbox.Home
+	}
 	return s
 }
 
@@ -157,7 +169,7 @@ func (m *making) memoryFiles() map[string]string {
 	if !m.keeps() {
 		options := "rw,exec"
 		if uid, gid, err := m.spec.UserIDs(); err == nil && m.spec.User != "" {
-			options += fmt.Sprintf(",uid=%d,gid=%d", uid, gid)
+			options += m.engine.ownedBy(uid, gid)
 		}
 		list = append(list, memoryFile{sandbox.Workspace, options, 10 << 30}, memoryFile{sandbox.Home, options, 1 << 30}, memoryFile{"/home", options, 1 << 30})
 	}

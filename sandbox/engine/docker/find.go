@@ -7,7 +7,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/containerd/errdefs"
 	"github.com/moby/moby/api/types/container"
 	"github.com/moby/moby/client"
 
@@ -69,7 +68,7 @@ func (e *Engine) look(ctx context.Context, id sandbox.Identity) (container.Inspe
 	ctx, cancel := context.WithTimeout(ctx, lookBound)
 	defer cancel()
 	found, err := e.api.ContainerInspect(ctx, containerName(id), client.ContainerInspectOptions{})
-	if errdefs.IsNotFound(err) {
+	if isNotFound(err) {
 		return e.lookByLabels(ctx, id)
 	}
 	if err != nil {
@@ -98,7 +97,7 @@ func (e *Engine) lookByLabels(ctx context.Context, id sandbox.Identity) (contain
 		return container.InspectResponse{}, sandbox.ErrNotFound
 	case 1:
 		found, err := e.api.ContainerInspect(ctx, ours[0].ID, client.ContainerInspectOptions{})
-		if errdefs.IsNotFound(err) {
+		if isNotFound(err) {
 			return container.InspectResponse{}, sandbox.ErrNotFound
 		}
 		if err != nil {
@@ -166,7 +165,7 @@ func (e *Engine) List(ctx context.Context, home string) ([]sandbox.Info, error) 
 		ended := ""
 		if state(c.State) == sandbox.Stopped {
 			found, err := e.api.ContainerInspect(ctx, c.ID, client.ContainerInspectOptions{})
-			if err != nil && !errdefs.IsNotFound(err) {
+			if err != nil && !isNotFound(err) {
 				return nil, explain(err)
 			}
 			if err != nil || leaves(found.Container) {

@@ -8,6 +8,8 @@ import (
 	"github.com/containerd/errdefs"
 	"github.com/moby/moby/api/types/image"
 	"github.com/moby/moby/client"
+
+	"hermes.example/hermes/sandbox"
 )
 
 // Progress is told of an image that the daemon fetches.
@@ -66,4 +68,16 @@ func (e *Engine) pull(ctx context.Context, name string) (err error) {
 		}
 	}
 	return ctx.Err()
+}
+
+// whyNotStarted says what of an image is in the way of a sandbox's own places, if that is
+// why a container could not be started. What runtimes say of it is for those who know them.
+func (e *Engine) whyNotStarted(ctx context.Context, id string, err error) error {
+	for _, place := range []string{"/tmp", "/var/tmp", "/run", sandbox.Workspace, sandbox.Home, "/home"} {
+		found, statErr := e.api.ContainerStatPath(ctx, id, client.ContainerStatPathOptions{Path: place})
+		if statErr == nil && found.Stat.Mode.IsRegular() {
+			return fmt.Errorf("its image has a file at %s, where a directory is needed: remove it from the image, or use another", place)
+		}
+	}
+	return explain(err)
 }

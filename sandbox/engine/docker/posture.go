@@ -18,9 +18,13 @@ func (e *Engine) Inspect(ctx context.Context, id sandbox.Identity) (sandbox.Post
 	if err != nil {
 		return sandbox.Posture{}, err
 	}
+	capabilities, err := e.granted(ctx, found)
+	if err != nil {
+		return sandbox.Posture{}, err
+	}
 	var p sandbox.Posture
 	p.Facts = append(p.Facts, isolation(e.Name()), namespaces(found.HostConfig), sandbox.Fact{Name: sandbox.FactIDs, Enforced: true})
-	p.Facts = append(p.Facts, privileges(found)...)
+	p.Facts = append(p.Facts, privileges(found, capabilities)...)
 	p.Facts = append(p.Facts, limits(found.HostConfig)...)
 	p.Facts = append(p.Facts, network(found.HostConfig), root(found), e.treeKill(), lifetime(found.HostConfig))
 	return p, nil
@@ -38,7 +42,7 @@ func namespaces(h *container.HostConfig) sandbox.Fact {
 		name string
 		own  bool
 	}{
-		{"pid", h.PidMode == ""}, {"net", !h.NetworkMode.IsHost()}, {"uts", !h.UTSMode.IsHost()}, {"ipc", !h.IpcMode.IsHost()},
+		{"pid", isOwn(h.PidMode)}, {"net", !h.NetworkMode.IsHost()}, {"uts", !h.UTSMode.IsHost()}, {"ipc", !h.IpcMode.IsHost()},
 	} {
 		if n.own {
 			own = append(own, n.name)
@@ -58,11 +62,11 @@ func namespaces(h *container.HostConfig) sandbox.Fact {
 
 // privileges are what commands may do. An ordinary user has no capabilities, whatever
 // the container may have.
-func privileges(c container.InspectResponse) []sandbox.Fact {
+func privileges(c container.InspectResponse, granted []string) []sandbox.Fact {
 	h := c.HostConfig
 	caps := sandbox.Fact{Name: sandbox.FactCapabilities, Value: "none", Enforced: !h.Privileged}
 	var names []string
-	for _, c := range h.CapAdd {
+	for _, c := range granted {
 		names = append(names, strings.TrimPrefix(c, "CAP_"))
 	}
 	slices.Sort(names)
