@@ -101,6 +101,9 @@ type Info struct {
 	// where that is not known, or it holds nothing else.
 	Ended time.Time `json:"ended,omitzero"`
 	Build string    `json:"build"`
+	// Foreign says that the Hermes agent made it. It has no guest: it can be removed
+	// by RemoveForeign, and nothing else.
+	Foreign bool `json:"foreign,omitempty"`
 }
 
 var (

@@ -78,11 +78,15 @@ func (x *execution) run(ctx context.Context) (Result, error) {
 	}
 }
 
+// resumeBound is how long a sandbox may be out of reach that is not known to have
+// ended: a daemon that carries lines may be started again.
+const resumeBound = 10 * time.Second
+
 // resume finds the command by its id after its line broke. As long as the sandbox
 // is there, a new line that breaks at once is no reason to give the command up.
 func (x *execution) resume(ctx context.Context) (*stream, error) {
-	const attempts, pause = 10, 20 * time.Millisecond
-	for attempt := 1; ; attempt++ {
+	const pause, longest = 20 * time.Millisecond, 200 * time.Millisecond
+	for attempt, bound := 1, time.Now().Add(resumeBound); ; attempt++ {
 		conn, err := x.box.reconnect(ctx)
 		if err == nil {
 			var line *stream
@@ -90,11 +94,11 @@ func (x *execution) resume(ctx context.Context) (*stream, error) {
 				return line, nil
 			}
 		}
-		if errors.Is(err, ErrClosed) || errors.Is(err, ErrGone) || errors.Is(err, ErrNotFound) || attempt == attempts {
+		if errors.Is(err, ErrClosed) || errors.Is(err, ErrGone) || errors.Is(err, ErrNotFound) || time.Now().After(bound) {
 			return nil, err
 		}
 		select {
-		case <-time.After(time.Duration(attempt) * pause):
+		case <-time.After(min(time.Duration(attempt)*pause, longest)):
 		case <-ctx.Done():
 			return nil, ctx.Err()
 		}

@@ -2,6 +2,7 @@ package sandbox
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"time"
 )
@@ -30,6 +31,31 @@ func (m *Manager) purge(ctx context.Context, home string) (int, error) {
 		return k.Purge(ctx, home)
 	}
 	return 0, nil
+}
+
+// Host is an engine in which others have something that is named like a sandbox.
+type Host interface {
+	// RemoveForeign removes what List calls foreign and has the name of the identity.
+	// It says whether there was any, and removes nothing where it is not clear which
+	// is meant.
+	RemoveForeign(ctx context.Context, id Identity) (bool, error)
+}
+
+// RemoveForeign removes what the Hermes agent made under an identity's name, if the
+// identity has no sandbox, and says whether there was any.
+func (m *Manager) RemoveForeign(ctx context.Context, id Identity) (bool, error) {
+	host, ok := m.engine.(Host)
+	if !ok {
+		return false, nil
+	}
+	if _, err := m.engine.Find(ctx, id.Normal()); !errors.Is(err, ErrNotFound) {
+		return false, err // it is the sandbox that has the name
+	}
+	removed, err := host.RemoveForeign(ctx, id.Normal())
+	if err != nil {
+		err = fmt.Errorf("cannot remove %q: %w", id.Task, err)
+	}
+	return removed, err
 }
 
 // answerBound is how long a guest may take to answer one who only looks.

@@ -399,6 +399,9 @@ func (m *Manager) Prune(ctx context.Context, home string, all bool) (PruneReport
 	}
 	var failures []error
 	for _, info := range infos {
+		if info.Foreign {
+			continue
+		}
 		removed := all
 		if all {
 			err = m.Remove(ctx, info.Identity, true)
@@ -434,7 +437,7 @@ func (m *Manager) sweep(ctx context.Context, opened Identity) {
 		m.log.Warn("cannot look for unused sandboxes", "error", err)
 		return
 	}
-	infos = slices.DeleteFunc(infos, func(i Info) bool { return i.Identity == opened || i.Identity.Profile != opened.Profile })
+	infos = slices.DeleteFunc(infos, func(i Info) bool { return i.Foreign || i.Identity == opened || i.Identity.Profile != opened.Profile })
 	for _, info := range infos {
 		removed, err := m.reap(ctx, info)
 		if err != nil && ctx.Err() == nil {

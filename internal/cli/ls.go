@@ -100,7 +100,7 @@ func askAll(ctx context.Context, m *sandbox.Manager, infos []sandbox.Info) []san
 
 func ask(ctx context.Context, m *sandbox.Manager, info sandbox.Info) sandboxRow {
 	row := sandboxRow{Info: info}
-	if info.State != sandbox.Running {
+	if info.State != sandbox.Running || info.Foreign {
 		return row
 	}
 	ctx, cancel := context.WithTimeout(ctx, askBound)
@@ -132,6 +132,8 @@ func (r sandboxRow) state() cell {
 // use tells who uses the sandbox, and how many commands run.
 func (r sandboxRow) use() (use cell, commands string) {
 	switch {
+	case r.Foreign:
+		return cell{"the agent's own", faint}, "-"
 	case r.Problem != "":
 		return cell{"no answer", red}, "-"
 	case r.Status == nil:

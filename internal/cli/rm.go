@@ -16,7 +16,8 @@ func newRm(a *app) *cobra.Command {
 		DisableFlagsInUseLine: true,
 		Short:                 "Remove sandboxes, in use or not",
 		Long: "Ends sandboxes with all that runs in them. The files of " + sandbox.Home + " and " + sandbox.Workspace + " stay for the next sandbox of the\n" +
-			"same task, unless --files is given; they can be removed later in the same way.",
+			"same task, unless --files is given; they can be removed later in the same way. A container that the Hermes agent\n" +
+			"itself made for the task is removed if there is no sandbox of that name.",
 		Example: "hermes sandbox rm build\n" +
 			"hermes sandbox rm build test --files   # with what they kept\n" +
 			"hermes sandbox rm --task build --profile work",
@@ -44,11 +45,21 @@ func runRm(ctx context.Context, a *app, o *removeOptions, tasks []string) error 
 	})
 }
 
-// remove removes a sandbox that is there, or files that one left.
+// remove removes a sandbox that is there, one that the Hermes agent made itself, or files
+// that one left.
 func remove(ctx context.Context, m *sandbox.Manager, id sandbox.Identity, files bool) error {
 	_, err := m.Find(ctx, id)
 	if !errors.Is(err, sandbox.ErrNotFound) {
 		return m.Remove(ctx, id, files) // also one whose state cannot be read
+	}
+	foreign, foreignErr := m.RemoveForeign(ctx, id)
+	switch {
+	case foreignErr != nil:
+		return foreignErr
+	case foreign && files:
+		return m.Remove(ctx, id, true)
+	case foreign:
+		return nil
 	}
 	kept, keepErr := m.Keeps(ctx, id)
 	switch {

@@ -135,7 +135,11 @@ func (s *Server) serveConn(conn net.Conn, d Door) {
 		go func() {
 			defer streams.Done()
 			defer stream.Close()
-			s.serveStream(stream, wire.NewBufferedReader(stream), wire.NewWriter(stream))
+			var line net.Conn = stream
+			if d.Bridged {
+				line = bridgedStream{stream}
+			}
+			s.serveStream(line, wire.NewBufferedReader(stream), wire.NewWriter(stream))
 		}()
 	}
 }

@@ -168,10 +168,33 @@ func (s *Server) carry(stream net.Conn, r *wire.Reader, w *wire.Writer, c *comma
 		w.WriteMessage(wire.TypeExit, exit)
 	}
 	if c.callers.Add(-1) == 0 && exit == nil && c.request.KillWhenLost {
-		c.end(wire.ReasonLost)
+		c.forsaken(stream)
 	}
 	stream.Close()
 	<-left
+}
+
+// bridgedStream is one of a caller's who came through the container.
+type bridgedStream struct{ *yamux.Stream }
+
+// returnBound is how long such a caller may take to come back when the whole line broke:
+// a daemon that is started again breaks all lines, and nobody can tell that from a caller
+// who died.
+const returnBound = 10 * time.Second
+
+// forsaken ends a command that has no caller any more.
+func (c *command) forsaken(stream net.Conn) {
+	if b, ok := stream.(bridgedStream); ok && b.Session().IsClosed() {
+		select {
+		case <-c.done:
+			return
+		case <-time.After(returnBound):
+		}
+		if c.callers.Load() > 0 {
+			return
+		}
+	}
+	c.end(wire.ReasonLost)
 }
 
 // sendOutput sends what the followers of standard output and standard error
@@ -240,7 +263,7 @@ func accepted(taken <-chan struct{}, gone func() bool) bool {
 
 // hungUp says whether the caller's end of a stream is closed.
 func hungUp(stream net.Conn) bool {
-	if s, ok := stream.(*yamux.Stream); ok {
+	if s, ok := stream.(interface{ Session() *yamux.Session }); ok {
 		return s.Session().IsClosed()
 	}
 	conn, ok := stream.(syscall.Conn)

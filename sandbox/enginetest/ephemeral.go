@@ -52,7 +52,7 @@ func ephemeralOfKilled(t *testing.T, s *suite) {
 	if _, err := m.Prune(bounded(t), home, false); err != nil {
 		t.Error(err)
 	}
-	if infos, err := m.List(bounded(t), home); err != nil || len(infos) > 0 {
+	if infos, err := m.List(bounded(t), home); err != nil || len(ours(infos)) > 0 {
 		t.Errorf("it is still listed: %+v %v", infos, err)
 	}
 	s.nothing(t, id)

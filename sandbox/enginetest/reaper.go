@@ -161,7 +161,7 @@ func pruneAll(t *testing.T, s *suite) {
 	for _, id := range ids {
 		s.nothing(t, id)
 	}
-	if infos, err := m.List(bounded(t), home); err != nil || len(infos) > 0 {
+	if infos, err := m.List(bounded(t), home); err != nil || len(ours(infos)) > 0 {
 		t.Errorf("left: %+v %v", infos, err)
 	}
 }

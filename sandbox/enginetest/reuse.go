@@ -203,7 +203,7 @@ func homesApart(t *testing.T, s *suite) {
 	s.adopt(t, id)
 	other := s.ensure(t, m, id, s.spec())
 	other.line("[ -e /workspace/file ]").ended(1, sandbox.Exited)
-	if infos, err := m.List(bounded(t), home); err != nil || len(infos) != 1 {
+	if infos, err := m.List(bounded(t), home); err != nil || len(ours(infos)) != 1 {
 		t.Errorf("%d sandboxes are in the other home, %v", len(infos), err)
 	}
 	report, err := m.Prune(bounded(t), home, true)

@@ -142,6 +142,11 @@ func (s *suite) another(t *testing.T, e sandbox.Engine) *sandbox.Manager {
 	return m
 }
 
+// ours are sandboxes, without what others have made in the same engine.
+func ours(infos []sandbox.Info) []sandbox.Info {
+	return slices.DeleteFunc(infos, func(i sandbox.Info) bool { return i.Foreign })
+}
+
 // bounded is the test's context with an end.
 func bounded(t *testing.T) context.Context {
 	ctx, cancel := context.WithTimeout(t.Context(), hang)

@@ -76,15 +76,26 @@ func (m *making) make(ctx context.Context) (err error) {
 	if err != nil {
 		return err
 	}
-	err = m.nameUser(ctx, container)
+	err = m.finish(ctx, container)
 	if err == nil {
-		err = m.engine.begin(ctx, m.id, container)
+		err = m.begin(ctx, container)
 	}
 	if err != nil {
 		m.engine.discard(ctx, container)
 		return err
 	}
 	return nil
+}
+
+// finish does to a container what it needs before it is started for the first time. To do
+// it twice does no harm.
+func (m *making) finish(ctx context.Context, container string) error {
+	// Now that it holds the volume nobody can take that away any more; before, somebody
+	// may have.
+	if err := m.engine.putGuest(ctx, m.image.ID); err != nil {
+		return err
+	}
+	return m.nameUser(ctx, container)
 }
 
 // create makes the container, and none of it stays if that fails.
@@ -125,6 +136,9 @@ func (m *making) discardHalfMade(ctx context.Context) {
 
 // makeDirs makes the directories that are mounted.
 func (m *making) makeDirs() error {
+	if err := m.engine.ownRunDir(m.id); err != nil {
+		return err
+	}
 	dir := m.engine.dir(m.id)
 	for name, target := range map[string]string{"home": sandbox.Home, "workspace": sandbox.Workspace, "spool": contained.Spool} {
 		// What the guest remembers ends with a sandbox that ends with its caller.
@@ -166,7 +180,16 @@ func (m *making) makeDir(path string) error {
 }
 
 // begin starts a container that is there, and waits until its guest answers.
-func (e *Engine) begin(ctx context.Context, id sandbox.Identity, container string) error {
+func (m *making) begin(ctx context.Context, container string) error {
+	e, id, dir := m.engine, m.id, m.engine.dir(m.id)
+	if m.spec.Ephemeral {
+		dir = e.runDir(id)
+	}
+	// Before the guest runs, so that none does whose key nobody knows.
+	l, err := e.prepareLink(id, dir)
+	if err != nil {
+		return err
+	}
 	if _, err := e.api.ContainerStart(ctx, container, client.ContainerStartOptions{}); err != nil {
 		return e.whyNotStarted(ctx, container, err)
 	}
@@ -175,7 +198,7 @@ func (e *Engine) begin(ctx context.Context, id sandbox.Identity, container strin
 		return explain(err)
 	}
 	e.remember(id, found.Container)
-	return e.meet(ctx, id, found.Container)
+	return e.meet(ctx, id, found.Container, dir, l)
 }
 
 // whyEnded is what the guest said before it ended.
@@ -211,9 +234,13 @@ func (e *Engine) Start(ctx context.Context, id sandbox.Identity, spec sandbox.Sp
 		}
 		return e.Create(ctx, id, spec)
 	default:
-		m := &making{engine: e, id: id, spec: spec}
-		if err = m.makeDirs(); err == nil { // what is in memory has gone with the machine's last boot
-			err = e.begin(ctx, id, found.ID)
+		m := &making{engine: e, id: id, spec: spec, image: image.InspectResponse{ID: found.Image}}
+		err = m.makeDirs() // what is in memory has gone with the machine's last boot
+		if err == nil && found.State.Status == container.StateCreated {
+			err = m.finish(ctx, found.ID) // its maker may have died before it had
+		}
+		if err == nil {
+			err = m.begin(ctx, found.ID)
 		}
 	}
 	if err != nil {

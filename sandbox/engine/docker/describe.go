@@ -22,7 +22,7 @@ func (m *making) describe() (client.ContainerCreateOptions, error) {
 	if err != nil {
 		return client.ContainerCreateOptions{}, err
 	}
-	all[labelTicket] = m.ticket
+	all[labelTicket], all[labelRun] = m.ticket, m.engine.runLabel()
 	seconds, noInit := stopSeconds, false
 	config := &container.Config{
 		Image: m.image.ID, Labels: all, Env: m.env(), WorkingDir: m.cwd(), User: m.spec.User,

@@ -50,7 +50,6 @@ type Engine struct {
 	build   string
 	run     string
 	log     *slog.Logger
-	volume  sync.Mutex
 	known   atomic.Pointer[abilities] // what the daemon has told of itself
 	noDisk  atomic.Pointer[string]    // why it limits no disk, if it said so
 	// What is known of identities, because every command asks for it.

@@ -1,6 +1,7 @@
 package docker
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"strings"
@@ -14,6 +15,9 @@ var ErrDaemon = errors.New("the daemon does not answer")
 
 // explain says what an error of the daemon's means to a person.
 func explain(err error) error {
+	if errors.Is(err, context.DeadlineExceeded) {
+		return fmt.Errorf("%w in time: %w; see what it is busy with, and try again", ErrDaemon, err)
+	}
 	if client.IsErrConnectionFailed(err) {
 		return fmt.Errorf("%w: %w; start it, and try again", ErrDaemon, err)
 	}

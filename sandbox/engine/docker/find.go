@@ -4,7 +4,6 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"maps"
 	"strings"
 	"time"
 
@@ -22,8 +21,12 @@ const (
 	labelHash     = "hermes-spec-hash"
 	labelBuild    = "hermes-guest"
 	labelTicket   = "hermes-ticket"        // of one attempt to make it
+	labelRun      = "hermes-run"           // of those who see its maker's locks
 	labelNoDisk   = "hermes-no-disk-limit" // why it has none, though one was asked for
 )
+
+// lookBound is how long the daemon may take to say what there is.
+const lookBound = 10 * time.Second
 
 // containerName is the same for one identity everywhere, so that the daemon itself
 // refuses the second of two creations.
@@ -51,12 +54,23 @@ func (e *Engine) Find(ctx context.Context, id sandbox.Identity) (sandbox.Info, e
 	return e.info(found.Config.Labels, found.State.Status, found.Created, found.State.FinishedAt)
 }
 
-// inspect returns an identity's container: the one of its name, or, if somebody has
-// renamed it, the one of its labels.
+// inspect returns an identity's container, unless it is about to be gone.
 func (e *Engine) inspect(ctx context.Context, id sandbox.Identity) (container.InspectResponse, error) {
+	c, err := e.look(ctx, id)
+	if err == nil && leaves(c) {
+		return container.InspectResponse{}, sandbox.ErrNotFound
+	}
+	return c, err
+}
+
+// look returns an identity's container: the one of its name, or, if somebody has renamed
+// it, the one of its labels.
+func (e *Engine) look(ctx context.Context, id sandbox.Identity) (container.InspectResponse, error) {
+	ctx, cancel := context.WithTimeout(ctx, lookBound)
+	defer cancel()
 	found, err := e.api.ContainerInspect(ctx, containerName(id), client.ContainerInspectOptions{})
 	if isNotFound(err) {
-		return e.inspectByLabels(ctx, id)
+		return e.lookByLabels(ctx, id)
 	}
 	if err != nil {
 		return container.InspectResponse{}, explain(err)
@@ -64,19 +78,11 @@ func (e *Engine) inspect(ctx context.Context, id sandbox.Identity) (container.In
 	if c := found.Container; !isOf(c.Config.Labels, id) {
 		return c, fmt.Errorf("the container %s is not a sandbox of this home, but has the name of one: rename or remove it", strings.TrimPrefix(c.Name, "/"))
 	}
-	return e.present(id, found.Container)
+	e.remember(id, found.Container)
+	return found.Container, nil
 }
 
-// present is a container, unless it is about to be gone.
-func (e *Engine) present(id sandbox.Identity, c container.InspectResponse) (container.InspectResponse, error) {
-	e.remember(id, c)
-	if leaves(c) {
-		return container.InspectResponse{}, sandbox.ErrNotFound
-	}
-	return c, nil
-}
-
-func (e *Engine) inspectByLabels(ctx context.Context, id sandbox.Identity) (container.InspectResponse, error) {
+func (e *Engine) lookByLabels(ctx context.Context, id sandbox.Identity) (container.InspectResponse, error) {
 	all, err := e.list(ctx, id.Labels())
 	if err != nil {
 		return container.InspectResponse{}, err
@@ -98,16 +104,23 @@ func (e *Engine) inspectByLabels(ctx context.Context, id sandbox.Identity) (cont
 		if err != nil {
 			return container.InspectResponse{}, explain(err)
 		}
-		return e.present(id, found.Container)
+		e.remember(id, found.Container)
+		return found.Container, nil
 	}
 	return container.InspectResponse{}, fmt.Errorf("the sandbox %q has %d containers (%s and others): remove all but one", id.Task, len(ours), ours[0].ID[:12])
 }
 
-// list returns the containers that have these labels, whatever their state.
+// list returns the containers that have these labels, whatever their state. An empty
+// value stands for any.
 func (e *Engine) list(ctx context.Context, labels map[string]string) ([]container.Summary, error) {
+	ctx, cancel := context.WithTimeout(ctx, lookBound)
+	defer cancel()
 	filters := client.Filters{}
 	for name, value := range labels {
-		filters.Add("label", name+"="+value)
+		if value != "" {
+			name += "=" + value
+		}
+		filters.Add("label", name)
 	}
 	all, err := e.api.ContainerList(ctx, client.ContainerListOptions{All: true, Filters: filters})
 	if err != nil {
@@ -118,21 +131,38 @@ func (e *Engine) list(ctx context.Context, labels map[string]string) ([]containe
 
 // isOf says whether a container with these labels is the identity's sandbox.
 func isOf(labels map[string]string, id sandbox.Identity) bool {
-	var theirs sandbox.Identity
-	return json.Unmarshal([]byte(labels[labelIdentity]), &theirs) == nil && theirs == id
+	theirs, ok := identityOf(labels)
+	return ok && theirs == id
 }
 
-// List returns all sandboxes of a home.
+// identityOf reads whose sandbox a container with these labels is.
+func identityOf(labels map[string]string) (id sandbox.Identity, ok bool) {
+	return id, json.Unmarshal([]byte(labels[labelIdentity]), &id) == nil
+}
+
+// homeLabels are what all containers of a home bear.
+func homeLabels(home string) map[string]string {
+	all := sandbox.Identity{Home: home}.Labels()
+	delete(all, "hermes-task-id")
+	delete(all, "hermes-profile")
+	return all
+}
+
+// List returns all sandboxes of a home, and what the Hermes agent may have made for it.
 func (e *Engine) List(ctx context.Context, home string) ([]sandbox.Info, error) {
-	ofHome := maps.Clone(sandbox.Identity{Home: home}.Labels())
-	delete(ofHome, "hermes-task-id")
-	delete(ofHome, "hermes-profile")
-	all, err := e.list(ctx, ofHome)
+	all, err := e.list(ctx, map[string]string{"hermes-agent": "1"})
 	if err != nil {
 		return nil, err
 	}
 	infos := make([]sandbox.Info, 0, len(all))
 	for _, c := range all {
+		if e.isForeign(c, home) {
+			infos = append(infos, e.foreignInfo(c, home))
+			continue
+		}
+		if id, ok := identityOf(c.Labels); !ok || id.Home != home {
+			continue
+		}
 		ended := ""
 		if state(c.State) == sandbox.Stopped {
 			found, err := e.api.ContainerInspect(ctx, c.ID, client.ContainerInspectOptions{})
@@ -145,7 +175,7 @@ func (e *Engine) List(ctx context.Context, home string) ([]sandbox.Info, error) 
 			ended = found.Container.State.FinishedAt
 		}
 		info, err := e.info(c.Labels, c.State, time.Unix(c.Created, 0).UTC().Format(time.RFC3339), ended)
-		if err == nil && info.Identity.Home == home {
+		if err == nil {
 			infos = append(infos, info)
 		}
 	}

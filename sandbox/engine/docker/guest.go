@@ -18,35 +18,55 @@ import (
 	"hermes.example/hermes/internal/atomicfile"
 	"hermes.example/hermes/internal/contained"
 	"hermes.example/hermes/internal/guestbin"
+	"hermes.example/hermes/internal/rundir"
 )
 
 // guestVolume holds the guest's program. It is named by what is in it, so that all
 // sandboxes share it and versions stand side by side.
-func (e *Engine) guestVolume() string { return "hermes-guest-" + e.build }
+func (e *Engine) guestVolume() string { return volumePrefix + e.build }
 
-// labelVolume marks volumes of programs.
+const volumePrefix = "hermes-guest-"
+
+// labelVolume marks volumes of programs, and containers that fill them.
 const labelVolume = "hermes-guest-program"
+
+// stamp is a file that says which volume was seen to be whole.
+func (e *Engine) stamp(build string) string {
+	return filepath.Join(e.run, volumePrefix+build+"."+e.options.Name)
+}
+
+// fillLock is held by whoever fills a volume.
+func (e *Engine) fillLock(build string) string { return lockName(filepath.Base(e.stamp(build))) }
 
 // putGuest sees to it that the volume holds the guest's program. It is filled and read
 // through a container that is made for that, of any image, and never started. That is
 // done once: afterwards a file says which volume of which daemon was seen to be whole.
 func (e *Engine) putGuest(ctx context.Context, image string) error {
-	e.volume.Lock()
-	defer e.volume.Unlock()
 	volume, err := e.api.VolumeCreate(ctx, client.VolumeCreateOptions{Name: e.guestVolume(), Labels: map[string]string{labelVolume: e.build, "hermes-agent": "1"}})
 	if err != nil {
 		return fmt.Errorf("cannot make the volume of the guest: %w", explain(err))
 	}
 	// One that was removed and made again has another time.
 	seen := []byte(volume.Volume.Mountpoint + " " + volume.Volume.CreatedAt + "\n")
-	stamp := filepath.Join(e.run, e.guestVolume()+"."+e.options.Name)
-	if have, err := os.ReadFile(stamp); err == nil && bytes.Equal(have, seen) {
+	whole := func() bool {
+		have, err := os.ReadFile(e.stamp(e.build))
+		return err == nil && bytes.Equal(have, seen)
+	}
+	if whole() {
 		return nil
+	}
+	lock, err := rundir.Acquire(ctx, filepath.Join(e.run, e.fillLock(e.build)))
+	if err != nil {
+		return err
+	}
+	defer lock.Release(true)
+	if whole() {
+		return nil // whoever had the lock has done it
 	}
 	if err := e.fillVolume(ctx, image); err != nil {
 		return fmt.Errorf("cannot give the daemon the guest: %w", err)
 	}
-	return atomicfile.Replace(stamp, seen, 0o600)
+	return atomicfile.Replace(e.stamp(e.build), seen, 0o600)
 }
 
 func (e *Engine) fillVolume(ctx context.Context, image string) error {
@@ -55,7 +75,7 @@ func (e *Engine) fillVolume(ctx context.Context, image string) error {
 		return err
 	}
 	made, err := e.api.ContainerCreate(ctx, client.ContainerCreateOptions{
-		Config:     &container.Config{Image: image, Entrypoint: []string{contained.Program}, Labels: map[string]string{labelVolume: e.build, "hermes-agent": "1"}},
+		Config:     &container.Config{Image: image, Entrypoint: []string{contained.Program}, Labels: map[string]string{labelVolume: e.build, labelRun: e.runLabel(), "hermes-agent": "1"}},
 		HostConfig: &container.HostConfig{NetworkMode: "none", CapDrop: []string{"ALL"}, Mounts: []mount.Mount{{Type: mount.TypeVolume, Source: e.guestVolume(), Target: contained.Bin, VolumeOptions: &mount.VolumeOptions{NoCopy: true}}}},
 	})
 	if err != nil {

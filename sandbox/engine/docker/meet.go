@@ -45,14 +45,7 @@ const meetBound = time.Second
 
 // meet waits for the guest of a container that was just started, finds out how it can
 // be reached, and gives it its key.
-func (e *Engine) meet(ctx context.Context, id sandbox.Identity, c container.InspectResponse) error {
-	l, err := e.readLink(id)
-	if err != nil {
-		l = link{}
-		key := contained.NewKey()
-		l.Key = key[:]
-	}
-	l.Bridge = ""
+func (e *Engine) meet(ctx context.Context, id sandbox.Identity, c container.InspectResponse, dir string, l link) error {
 	if e.options.Bridge {
 		l.Bridge = "asked for"
 	} else if err := e.meetDirectly(ctx, id, c, l); err != nil {
@@ -61,18 +54,25 @@ func (e *Engine) meet(ctx context.Context, id sandbox.Identity, c container.Insp
 		}
 		l.Bridge = err.Error()
 	}
-	// Before the key is in use, so that none is that nobody knows any more.
-	dir := e.dir(id)
-	if c.HostConfig.AutoRemove {
-		dir = e.runDir(id)
+	if l.Bridge == "" {
+		return nil
 	}
 	if err := e.writeLink(id, dir, l); err != nil {
 		return err
 	}
-	if l.Bridge != "" {
-		return e.claim(ctx, id, c, l)
+	return e.claim(ctx, id, c, l)
+}
+
+// prepareLink sees to it that a sandbox has a key, and that it is written down. How its
+// guest is reached turns out when it runs.
+func (e *Engine) prepareLink(id sandbox.Identity, dir string) (link, error) {
+	l, err := e.readLink(id)
+	if err != nil {
+		key := contained.NewKey()
+		l = link{Key: key[:]}
 	}
-	return nil
+	l.Bridge = ""
+	return l, e.writeLink(id, dir, l)
 }
 
 // meetDirectly waits until the socket can be reached, and hands the key over by it.

@@ -17,7 +17,7 @@ import (
 // is in it. It returns after the removal.
 func (e *Engine) Remove(ctx context.Context, id sandbox.Identity, files bool) error {
 	id = id.Normal()
-	found, err := e.inspect(ctx, id)
+	found, err := e.look(ctx, id) // also one that the daemon is removing, for whose end we wait
 	switch {
 	case errors.Is(err, sandbox.ErrNotFound):
 	case err != nil:
@@ -86,18 +86,4 @@ func (e *Engine) isLeaving(ctx context.Context, id sandbox.Identity) bool {
 // leaves says whether a container is about to be gone.
 func leaves(c container.InspectResponse) bool {
 	return c.State.Status == container.StateRemoving || c.HostConfig.AutoRemove && hasStopped(c.State.Status)
-}
-
-// Keeps says whether anything is left of an identity's sandbox.
-func (e *Engine) Keeps(_ context.Context, id sandbox.Identity) (bool, error) {
-	_, err := os.Stat(e.dir(id.Normal()))
-	if errors.Is(err, os.ErrNotExist) {
-		return false, nil
-	}
-	return err == nil, err
-}
-
-// Sweep removes containers of a home that were made and never started.
-func (e *Engine) Sweep(ctx context.Context, home string) (int, error) {
-	return 0, nil
 }

@@ -1,7 +1,11 @@
 package main
 
+import "slices"
+
 // The faults, by the number that their test carries where it has one.
-var variants = []variant{
+var variants = slices.Concat(sandboxVariants, dockerVariants)
+
+var sandboxVariants = []variant{
 	{
 		name: "D01-main-process-only", test: "TestD01InterruptEndsTheWholeTree",
 		file: "internal/guest/tree_linux.go",
@@ -124,7 +128,7 @@ var variants = []variant{
 	},
 	{
 		name: "accept-ends-the-guest", test: "TestGuestSurvivesWithoutDescriptors",
-		file: "internal/guest/guest_linux.go",
+		file: "internal/guest/doors_linux.go",
 		old:  "			time.Sleep(acceptPause)",
 		new:  "			return err",
 	},
