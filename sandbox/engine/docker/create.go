@@ -1,13 +1,12 @@
 package docker
 
 import (
+	"cmp"
 	"context"
 	"crypto/rand"
 	"errors"
 	"fmt"
 	"io"
-	"os"
-	"path/filepath"
 	"strings"
 	"time"
 
@@ -18,7 +17,6 @@ import (
 	"github.com/moby/moby/api/types/mount"
 	"github.com/moby/moby/client"
 
-	"hermes.example/hermes/internal/contained"
 	"hermes.example/hermes/sandbox"
 )
 
@@ -35,8 +33,16 @@ type making struct {
 	id     sandbox.Identity
 	spec   sandbox.Spec
 	image  image.InspectResponse
-	own    []mount.Mount // where it keeps its files, and where the two of us meet
-	ticket string        // marks the container as made by us and nobody else
+	ticket string // marks the container as made by us and nobody else
+
+	// Where the two of us meet, and where it keeps its files: directories of ours, or,
+	// if the daemon is far from them, volumes, and no door.
+	door string
+	own  []mount.Mount
+	far  bool
+	anew bool // it keeps nothing from before in volumes
+	// foreign are those of own that we may not give to the sandbox's user.
+	foreign []mount.Mount
 }
 
 // Create makes the sandbox of an identity that has none.
@@ -56,18 +62,20 @@ func (m *making) make(ctx context.Context) (err error) {
 	if m.image, err = m.engine.getImage(ctx, m.spec.Image); err != nil {
 		return err
 	}
-	ctx, cancel := context.WithTimeout(ctx, startBound)
+	ctx, cancel := context.WithTimeout(ctx, cmp.Or(m.engine.options.StartBound, startBound))
 	defer cancel()
 	if err := m.engine.putGuest(ctx, m.image.ID); err != nil {
 		return err
 	}
-	if err := m.makeDirs(); err != nil {
-		return err
+	defer func() {
+		if err != nil {
+			m.undo(ctx, errors.Is(err, sandbox.ErrExists))
+		}
+	}()
+	container, err := m.createNear(ctx)
+	if errors.Is(err, errUnseen) {
+		container, err = m.createFar(ctx)
 	}
-	if err := m.checkPlaces(); err != nil {
-		return err
-	}
-	container, err := m.create(ctx)
 	if err != nil {
 		return err
 	}
@@ -94,6 +102,8 @@ func (m *making) create(ctx context.Context) (string, error) {
 		return m.create(ctx)
 	case errdefs.IsConflict(err):
 		return "", sandbox.ErrExists
+	case m.isUnseen(err):
+		return "", errUnseen
 	case err != nil:
 		m.discardHalfMade(ctx)
 		return "", explain(err)
@@ -113,47 +123,6 @@ func (m *making) discardHalfMade(ctx context.Context) {
 	if err == nil && found.Container.Config.Labels[labelTicket] == m.ticket {
 		m.engine.discard(ctx, found.Container.ID)
 	}
-}
-
-// makeDirs makes the directories that are mounted.
-func (m *making) makeDirs() error {
-	dir := m.engine.dir(m.id)
-	for name, target := range map[string]string{"home": sandbox.Home, "workspace": sandbox.Workspace, "spool": contained.Spool} {
-		if m.spec.Ephemeral || m.mounted(target) {
-			continue
-		}
-		source := filepath.Join(dir, name)
-		if err := m.makeDir(source); err != nil {
-			return err
-		}
-		m.own = append(m.own, bind(source, target, false))
-	}
-	door := filepath.Join(m.engine.runDir(m.id), doorName)
-	if err := m.makeDir(door); err != nil {
-		return err
-	}
-	m.own = append(m.own, bind(door, contained.Door, false))
-	return nil
-}
-
-// doorName is the directory of the guest's socket. It is in one that nobody else can
-// enter, because all users of the container can reach it.
-const doorName = "door"
-
-// makeDir makes a directory that belongs to whom the guest runs as.
-func (m *making) makeDir(path string) error {
-	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
-		return fmt.Errorf("cannot make its directory: %w", err)
-	}
-	if err := os.Mkdir(path, 0o711); err != nil && !errors.Is(err, os.ErrExist) {
-		return fmt.Errorf("cannot make its directory: %w", err)
-	}
-	if uid, gid, err := m.spec.UserIDs(); err == nil && m.spec.User != "" && os.Getuid() == 0 {
-		if err := os.Chown(path, uid, gid); err != nil {
-			return fmt.Errorf("cannot give its directory to user %d: %w", uid, err)
-		}
-	}
-	return nil
 }
 
 // begin starts a container that is there, and waits until its guest answers.
@@ -202,8 +171,11 @@ func (e *Engine) Start(ctx context.Context, id sandbox.Identity, spec sandbox.Sp
 		}
 		return e.Create(ctx, id, spec)
 	default:
-		m := &making{engine: e, id: id, spec: spec}
-		if err = m.makeDirs(); err == nil { // what is in memory has gone with the machine's last boot
+		m := &making{engine: e, id: id, spec: spec, door: doorOf(found)}
+		if m.door != "" {
+			err = m.makeDirs() // what is in memory has gone with the machine's last boot
+		}
+		if err == nil {
 			err = e.begin(ctx, id, found.ID)
 		}
 	}

@@ -14,6 +14,7 @@ import (
 	"log/slog"
 	"path/filepath"
 	"sync"
+	"time"
 
 	"github.com/moby/moby/client"
 
@@ -39,7 +40,10 @@ type Options struct {
 	Bridge bool
 	// Progress is told of images that the daemon fetches; may be nil.
 	Progress Progress
-	Log      *slog.Logger
+	// PullBound is how long fetching an image may take, StartBound how long making and
+	// starting a container may, the image being there; zero means the default.
+	PullBound, StartBound time.Duration
+	Log                   *slog.Logger
 }
 
 // Engine makes sandboxes of containers.

@@ -29,6 +29,8 @@ import (
 // link is how a sandbox's guest is reached.
 type link struct {
 	Key []byte `json:"key"`
+	// Door is the directory of the guest's socket, if the daemon sees our files.
+	Door string `json:"door,omitempty"`
 	// Bridge says why connections pass through the container; empty means that they
 	// need not.
 	Bridge string `json:"bridge,omitempty"`
@@ -56,14 +58,19 @@ func (e *Engine) meet(ctx context.Context, id sandbox.Identity, c container.Insp
 		key := contained.NewKey()
 		l.Key = key[:]
 	}
-	l.Bridge = ""
-	if e.options.Bridge {
+	l.Door, l.Bridge = doorOf(c), ""
+	switch {
+	case e.options.Bridge:
 		l.Bridge = "asked for"
-	} else if err := e.meetDirectly(ctx, id, c, l); err != nil {
-		if e.hasEnded(ctx, c.ID) {
-			return e.endedAtOnce(ctx, c.ID)
+	case l.Door == "":
+		l.Bridge = errUnseen.Error()
+	default:
+		if err := e.meetDirectly(ctx, c, l); err != nil {
+			if e.hasEnded(ctx, c.ID) {
+				return e.endedAtOnce(ctx, c.ID)
+			}
+			l.Bridge = err.Error()
 		}
-		l.Bridge = err.Error()
 	}
 	// Before the key is in use, so that none is that nobody knows any more.
 	if err := e.writeLink(id, l); err != nil {
@@ -76,11 +83,11 @@ func (e *Engine) meet(ctx context.Context, id sandbox.Identity, c container.Insp
 }
 
 // meetDirectly waits until the socket can be reached, and hands the key over by it.
-func (e *Engine) meetDirectly(ctx context.Context, id sandbox.Identity, c container.InspectResponse, l link) error {
+func (e *Engine) meetDirectly(ctx context.Context, c container.InspectResponse, l link) error {
 	ctx, cancel := context.WithTimeout(ctx, meetBound)
 	defer cancel()
 	for pause := time.Millisecond; ; pause = min(pause*2, 20*time.Millisecond) {
-		conn, err := e.dialSocket(ctx, id, c.State.Pid)
+		conn, err := dialSocket(ctx, l.Door, c.State.Pid)
 		if err == nil {
 			return handOver(conn, l.Key)
 		}
@@ -160,18 +167,6 @@ func (e *Engine) writeLink(id sandbox.Identity, l link) error {
 	return err
 }
 
-// linkTo is readLink, remembered: every command asks for it.
-func (e *Engine) linkTo(id sandbox.Identity) (link, error) {
-	if l, ok := e.links.Load(id); ok {
-		return l.(link), nil
-	}
-	l, err := e.readLink(id)
-	if err == nil {
-		e.links.Store(id, l)
-	}
-	return l, err
-}
-
 // remember keeps the process id of a container's guest, by which it is known at the
 // other end of its socket.
 func (e *Engine) remember(id sandbox.Identity, c container.InspectResponse) {
@@ -185,13 +180,19 @@ func (e *Engine) remember(id sandbox.Identity, c container.InspectResponse) {
 // Connect opens a stream to the guest.
 func (e *Engine) Connect(ctx context.Context, id sandbox.Identity) (io.ReadWriteCloser, error) {
 	id = e.normal(id)
-	l, err := e.linkTo(id)
+	if known, ok := e.links.Load(id); ok {
+		if conn, ok := e.connectDirectly(ctx, id, known.(link)); ok {
+			return conn, nil
+		}
+	}
+	// Another process may have made the sandbox anew meanwhile.
+	l, err := e.readLink(id)
 	if err != nil && !errors.Is(err, os.ErrNotExist) {
 		return nil, fmt.Errorf("cannot reach the sandbox %q: %w", id.Task, err)
 	}
-	if err == nil && l.Bridge == "" {
-		conn, err := e.connectSocket(ctx, id)
-		if err == nil {
+	if err == nil {
+		e.links.Store(id, l)
+		if conn, ok := e.connectDirectly(ctx, id, l); ok {
 			return conn, nil
 		}
 	}
@@ -208,26 +209,31 @@ func (e *Engine) Connect(ctx context.Context, id sandbox.Identity) (io.ReadWrite
 	return e.bridge(ctx, id, c, l)
 }
 
-// connectSocket dials the guest's socket, whose owner must be the container's PID 1.
-func (e *Engine) connectSocket(ctx context.Context, id sandbox.Identity) (net.Conn, error) {
+// connectDirectly dials the guest's socket, if it can be reached. Its owner must be the
+// container's PID 1.
+func (e *Engine) connectDirectly(ctx context.Context, id sandbox.Identity, l link) (net.Conn, bool) {
+	if l.Bridge != "" {
+		return nil, false
+	}
 	if pid, ok := e.pids.Load(id); ok {
-		if conn, err := e.dialSocket(ctx, id, pid.(int)); !errors.Is(err, errNotGuest) {
-			return conn, err
+		if conn, err := dialSocket(ctx, l.Door, pid.(int)); !errors.Is(err, errNotGuest) {
+			return conn, err == nil
 		}
 	}
 	// It may have been started again meanwhile.
 	c, err := e.inspect(ctx, id)
 	if err != nil {
-		return nil, err
+		return nil, false
 	}
-	return e.dialSocket(ctx, id, c.State.Pid)
+	conn, err := dialSocket(ctx, l.Door, c.State.Pid)
+	return conn, err == nil
 }
 
 // errNotGuest means that another process than the guest has the socket.
 var errNotGuest = errors.New("another process than its guest answers")
 
-func (e *Engine) dialSocket(ctx context.Context, id sandbox.Identity, pid int) (net.Conn, error) {
-	conn, err := (&net.Dialer{}).DialContext(ctx, "unix", filepath.Join(e.runDir(id), doorName, contained.Socket))
+func dialSocket(ctx context.Context, door string, pid int) (net.Conn, error) {
+	conn, err := (&net.Dialer{}).DialContext(ctx, "unix", filepath.Join(door, contained.Socket))
 	if err != nil {
 		return nil, err
 	}

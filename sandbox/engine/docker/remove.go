@@ -35,7 +35,7 @@ func (e *Engine) Remove(ctx context.Context, id sandbox.Identity, files bool) er
 	if !files {
 		return nil
 	}
-	return removeTree(e.dir(id))
+	return errors.Join(e.erase(ctx, e.dir(id), found.Image), e.removeVolumes(ctx, id))
 }
 
 // end stops and removes a container.
@@ -89,10 +89,12 @@ func leaves(c container.InspectResponse) bool {
 }
 
 // Keeps says whether anything is left of an identity's sandbox.
-func (e *Engine) Keeps(_ context.Context, id sandbox.Identity) (bool, error) {
-	_, err := os.Stat(e.dir(id.Normal()))
+func (e *Engine) Keeps(ctx context.Context, id sandbox.Identity) (bool, error) {
+	id = id.Normal()
+	_, err := os.Stat(e.dir(id))
 	if errors.Is(err, os.ErrNotExist) {
-		return false, nil
+		volumes, err := e.keptVolumes(ctx, id)
+		return len(volumes) > 0, err
 	}
 	return err == nil, err
 }
