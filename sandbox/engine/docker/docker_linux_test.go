@@ -33,6 +33,10 @@ func newEngine() (sandbox.Engine, error) {
 
 func TestDocker(t *testing.T) { conform(t, containers.Docker(t), nil) }
 
+// themes are the part of the suite in which it matters where files are and how
+// connections go.
+var themes = []string{"commands", "sessions", "files", "background", "ephemeral", "reuse"}
+
 // TestDockerBridged is the suite over streams that pass through the container.
 func TestDockerBridged(t *testing.T) {
 	api := containers.Docker(t)
@@ -40,7 +44,7 @@ func TestDockerBridged(t *testing.T) {
 	conform(t, api, map[enginetest.Ability]string{enginetest.DirectLines: "a connection costs a process in the container"})
 }
 
-func conform(t *testing.T, api *client.Client, without map[enginetest.Ability]string) {
+func conform(t *testing.T, api *client.Client, without map[enginetest.Ability]string, themes ...string) {
 	lacks := map[enginetest.Ability]string{
 		enginetest.ReadOnlyRoot: "an image's root is the sandbox's own",
 		enginetest.OwnIDs:       "the daemon does not remap ids",
@@ -58,5 +62,6 @@ func conform(t *testing.T, api *client.Client, without map[enginetest.Ability]st
 		},
 		Spec:    sandbox.Spec{Image: containers.Debian.In(t, api), Cwd: sandbox.Workspace, Network: sandbox.NetworkNone},
 		Without: lacks,
+		Themes:  themes,
 	})
 }

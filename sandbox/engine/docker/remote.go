@@ -86,7 +86,7 @@ func (m *making) createFar(ctx context.Context) (string, error) {
 	if err := m.makeVolumes(ctx); err != nil {
 		return "", err
 	}
-	if len(before) < len(m.own) {
+	if len(m.own) > len(before) || len(m.own) > 0 && m.spec.User != "" {
 		if err := m.engine.give(ctx, m.image.ID, m.own, m.spec); err != nil {
 			return "", err
 		}
