@@ -19,6 +19,8 @@ import (
 const (
 	hostVariable   = "HERMES_TEST_ENGINE_HOST"
 	bridgeVariable = "HERMES_TEST_ENGINE_BRIDGE"
+	// Users that a test makes cannot load images of its checkout.
+	imageVariable = "HERMES_TEST_ENGINE_IMAGE"
 )
 
 func TestMain(m *testing.M) { enginetest.Main(m, newEngine) }
@@ -60,8 +62,15 @@ func conform(t *testing.T, api *client.Client, without map[enginetest.Ability]st
 			}
 			return e, t.TempDir()
 		},
-		Spec:    sandbox.Spec{Image: containers.Debian.In(t, api), Cwd: sandbox.Workspace, Network: sandbox.NetworkNone},
+		Spec:    sandbox.Spec{Image: debian(t, api), Cwd: sandbox.Workspace, Network: sandbox.NetworkNone},
 		Without: lacks,
 		Themes:  themes,
 	})
+}
+
+func debian(t *testing.T, api *client.Client) string {
+	if name := os.Getenv(imageVariable); name != "" {
+		return name
+	}
+	return containers.Debian.In(t, api)
 }

@@ -71,7 +71,7 @@ func newFar(t *testing.T, api *client.Client) *far {
 		t.Fatal(err)
 	}
 	f := &far{Manager: sandbox.NewManager(e, sandbox.Options{NoSweep: true}), t: t, engine: e, api: api,
-		spec: sandbox.Spec{Image: containers.Busybox.In(t, api), Cwd: sandbox.Workspace, Network: sandbox.NetworkNone},
+		spec: sandbox.Spec{Image: debian(t, api), Cwd: sandbox.Workspace, Network: sandbox.NetworkNone},
 		id:   sandbox.Identity{Home: t.TempDir(), Task: "far"}.Normal()}
 	t.Cleanup(func() {
 		ctx, cancel := context.WithTimeout(context.Background(), hang)
@@ -252,9 +252,13 @@ func foreignVolume(t *testing.T, f *far) {
 // TestOverTCP is a daemon that sees our files, wherever its address is: the stream is
 // as it is over its socket.
 func TestOverTCP(t *testing.T) {
-	api := containers.Connect(t, containers.NewProxy(t, containers.Docker(t)).TCPHost)
+	proxy := containers.NewProxy(t, containers.Docker(t))
+	api := containers.Connect(t, proxy.TCPHost)
 	f := newFar(t, api)
 	f.says("echo here", "here")
+	if asked := strings.Join(proxy.Requests(), "\n"); strings.Contains(asked, "/exec") {
+		t.Errorf("the daemon carries the stream:\n%s", asked)
+	}
 	if source := mountedAt(f.container(), contained.Door); source == "" {
 		t.Error("it has no door")
 	}
