@@ -171,11 +171,47 @@ func (c *connection) status() (wire.Status, error) {
 	return st, frame.Decode(&st)
 }
 
+// session asks what a session holds.
+func (c *connection) session(name string) (SessionState, error) {
+	frame, err := c.ask(wire.TypeSession, wire.Session{Name: name})
+	if err != nil {
+		return SessionState{}, err
+	}
+	var w wire.Session
+	err = frame.Decode(&w)
+	return SessionState{Cwd: w.Cwd, Variables: w.Variables, Functions: w.Functions, Aliases: w.Aliases}, err
+}
+
 // retire asks the guest to end if nobody uses it. The answer is final either way.
-func (c *connection) retire(req wire.Retire) (retired bool, st wire.Status, err error) {
-	frame, err := c.ask(wire.TypeRetire, req)
+// What it hands over is put into left.
+func (c *connection) retire(req wire.Retire, left *legacy) (retired bool, st wire.Status, err error) {
+	req.HandOver = left != nil && c.hello.Can(wire.CanHandOver)
+	s, err := c.open(wire.TypeRetire, req)
 	if err != nil {
 		return false, st, err
 	}
-	return frame.Type == wire.TypeRetired, st, frame.Decode(&st)
+	defer s.Close()
+	giveUp := time.AfterFunc(answerBound, func() { s.Close() })
+	defer giveUp.Stop()
+	var handed legacy
+	for {
+		frame, err := s.NextMessage()
+		if err == nil {
+			err = frameError(frame)
+		}
+		switch {
+		case err == nil && frame.Type == wire.TypeHanded:
+			handed.take(frame)
+			continue
+		case err == nil:
+			retired, err = frame.Type == wire.TypeRetired, frame.Decode(&st)
+		}
+		if !req.HandOver && len(st.Sessions) > 0 {
+			handed.lose(errTooOld)
+		}
+		if left != nil && !handed.empty() {
+			*left = handed // also when its guest was gone before its last word
+		}
+		return retired, st, err
+	}
 }

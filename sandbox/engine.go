@@ -66,6 +66,9 @@ type Capabilities struct {
 
 // check refuses what an engine would have to leave out.
 func (c Capabilities) check(engine string, spec Spec) error {
+	if spec.Keep && !c.Containers {
+		return fmt.Errorf("the %s engine has no sandboxes that end with their callers and keep files", engine)
+	}
 	if spec.Container.normal() != nil && !c.Containers {
 		return fmt.Errorf("the %s engine makes no containers and cannot do what the spec asks of one (%s); use an engine that does, or leave it out",
 			engine, strings.Join(slices.Sorted(maps.Keys(spec.Container.normal().fields())), ", "))

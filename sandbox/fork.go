@@ -64,39 +64,44 @@ func (m *Manager) forker() (Forker, error) {
 	return nil, errNoForks
 }
 
-// Fork copies an idle sandbox: its files, not its processes. The copies are stopped,
-// and are started by their first use with the spec that the original has. The original
-// is ended for it and comes back at its next use; its sessions begin anew.
-func (m *Manager) Fork(ctx context.Context, id Identity, copies []Identity) error {
+// Fork copies an idle sandbox: its files and its sessions, not its processes. The
+// original is ended for it. Where there are sessions it is started again at once and
+// goes on with them, and each copy is started with copies of them, because sessions
+// live in guests only; otherwise all are started by their next use.
+func (m *Manager) Fork(ctx context.Context, id Identity, copies []Identity) (Carried, error) {
 	f, err := m.forker()
 	if err != nil {
-		return err
+		return Carried{}, err
 	}
 	id = id.Normal()
 	all := []Identity{id}
 	for _, c := range copies {
 		if err := c.Validate(); err != nil {
-			return fmt.Errorf("cannot fork: %w", err)
+			return Carried{}, fmt.Errorf("cannot fork: %w", err)
 		}
 		if c = c.Normal(); slices.Contains(all, c) || c.Home != id.Home {
-			return fmt.Errorf("cannot fork %q to %q: a copy needs a name of its own in the same home", id.Task, c.Task)
+			return Carried{}, fmt.Errorf("cannot fork %q to %q: a copy needs a name of its own in the same home", id.Task, c.Task)
 		}
 		all = append(all, c)
 	}
 	unlock, err := m.lockAll(ctx, all)
 	if err != nil {
-		return err
+		return Carried{}, err
 	}
 	defer unlock()
 	for _, c := range all[1:] {
 		if _, err := m.engine.Find(ctx, c); !errors.Is(err, ErrNotFound) {
-			return fmt.Errorf("cannot fork to %q: %w", c.Task, errors.Join(err, ErrExists))
+			return Carried{}, fmt.Errorf("cannot fork to %q: %w", c.Task, errors.Join(err, ErrExists))
 		}
 	}
-	if err := m.park(ctx, id); err != nil {
-		return fmt.Errorf("cannot fork: %w", err)
+	parked, err := m.park(ctx, id)
+	if err != nil {
+		return Carried{}, fmt.Errorf("cannot fork: %w", err)
 	}
-	return f.Fork(ctx, id, all[1:])
+	if err := f.Fork(ctx, id, all[1:]); err != nil {
+		return m.resume(ctx, parked, id), err
+	}
+	return m.resume(ctx, parked, id, all[1:]...), nil
 }
 
 // lockAll takes the locks of several identities, in one order for everybody.
@@ -119,24 +124,34 @@ func (m *Manager) lockAll(ctx context.Context, ids []Identity) (unlock func(), e
 	return unlock, nil
 }
 
+// parked is a sandbox that was ended for its files to be worked on, and what it left.
+type parked struct {
+	info Info
+	left legacy
+}
+
 // park ends an idle sandbox whose files are to be worked on. Open holds do not count:
 // they find it again at their next command.
-func (m *Manager) park(ctx context.Context, id Identity) error {
+func (m *Manager) park(ctx context.Context, id Identity) (parked, error) {
 	info, err := m.engine.Find(ctx, id)
 	if errors.Is(err, ErrNotFound) || err == nil && info.State == Stopped {
-		return nil
+		return parked{}, nil
 	}
 	if err != nil {
-		return err
+		return parked{}, err
 	}
-	retired, st, err := m.retire(ctx, id, wire.Retire{Held: true})
+	if info.Spec.Ephemeral {
+		return parked{}, fmt.Errorf("the sandbox %q is ephemeral and keeps no files", id.Task)
+	}
+	p := parked{info: info}
+	retired, st, err := m.retire(ctx, id, wire.Retire{Held: true}, &p.left)
 	if err != nil {
-		return err
+		return p, err
 	}
 	if !retired {
-		return &BusyError{id.Task, st.Commands, st.Processes}
+		return p, &BusyError{id.Task, st.Commands, st.Processes}
 	}
-	return m.engine.Remove(ctx, id, false)
+	return p, m.engine.Remove(ctx, id, false)
 }
 
 // Original is whose fork a sandbox is, or ErrNotFound.
@@ -197,9 +212,15 @@ func (m *Manager) Commit(ctx context.Context, fork Identity, paths []string) ([]
 	if err != nil {
 		return nil, err
 	}
-	if err := m.park(ctx, original); err != nil {
+	parked, err := m.park(ctx, original)
+	if err != nil {
 		return nil, err
 	}
+	defer func() {
+		if carried := m.resume(ctx, parked, original); carried.Lost != "" {
+			m.log.Warn("sessions begin anew after a commit", "task", original.Task, "because", carried.Lost)
+		}
+	}()
 	names := make([]string, len(chosen))
 	for i, c := range chosen {
 		names[i] = c.Path

@@ -18,6 +18,9 @@ type Identity struct {
 	Profile string `json:"profile"`
 	// Task is the caller's key; empty means "default".
 	Task string `json:"task"`
+	// Instance tells sandboxes of one task apart that several processes have for
+	// themselves; empty for one that all share. The files of a task are the same.
+	Instance string `json:"instance,omitempty"`
 }
 
 // Normal fills in what an empty field means.
@@ -51,7 +54,7 @@ func realPath(p string) string {
 
 // Validate says what is wrong with an identity, in one line.
 func (id Identity) Validate() error {
-	for _, name := range []string{id.Home, id.Profile, id.Task} {
+	for _, name := range []string{id.Home, id.Profile, id.Task, id.Instance} {
 		if !isText(name) {
 			return fmt.Errorf("the name %q is not text", name)
 		}
@@ -62,7 +65,11 @@ func (id Identity) Validate() error {
 // Key is a short name for the identity that is unique on the machine.
 func (id Identity) Key() string {
 	id = id.Normal()
-	return digest(id.Home + "\x00" + id.Profile + "\x00" + id.Task)
+	key := id.Home + "\x00" + id.Profile + "\x00" + id.Task
+	if id.Instance != "" {
+		key += "\x00" + id.Instance
+	}
+	return digest(key)
 }
 
 // Name is a readable, unique file name for the sandbox within its home: the task

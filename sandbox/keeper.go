@@ -4,8 +4,6 @@ import (
 	"context"
 	"fmt"
 	"time"
-
-	"hermes.example/hermes/internal/wire"
 )
 
 // Keeper is an engine whose removed sandboxes leave their files behind until
@@ -46,11 +44,9 @@ func (m *Manager) SessionOf(ctx context.Context, id Identity, name string) (Sess
 		return SessionState{}, err
 	}
 	defer conn.close()
-	frame, err := conn.ask(wire.TypeSession, wire.Session{Name: name})
+	state, err := conn.session(name)
 	if err != nil {
-		return SessionState{}, fmt.Errorf("cannot read the session %q: %w", name, err)
+		return state, fmt.Errorf("cannot read the session %q: %w", name, err)
 	}
-	var w wire.Session
-	err = frame.Decode(&w)
-	return SessionState{Cwd: w.Cwd, Variables: w.Variables, Functions: w.Functions, Aliases: w.Aliases}, err
+	return state, nil
 }

@@ -65,6 +65,9 @@ func NewManager(e Engine, o Options) *Manager {
 	return m
 }
 
+// EngineName is what people call the manager's engine.
+func (m *Manager) EngineName() string { return m.engine.Name() }
+
 // Capabilities is what the manager's engine can do.
 func (m *Manager) Capabilities() Capabilities { return m.engine.Capabilities() }
 
@@ -143,8 +146,10 @@ func (m *Manager) sweepStamp(home string) string {
 	if err != nil {
 		return "" // never due
 	}
-	return filepath.Join(dir, digest(home)+".swept")
+	return stampIn(dir, home)
 }
+
+func stampIn(dir, home string) string { return filepath.Join(dir, digest(home)+".swept") }
 
 // forget takes a closed hold off the books, except for a sandbox that is still
 // ours to remove.
@@ -261,8 +266,9 @@ func (m *Manager) replace(ctx context.Context, info Info, spec Spec, difference 
 	if m.options.Refuse && difference != nil {
 		return drift
 	}
+	var left legacy
 	for patience := time.Now().Add(leaving); ; {
-		retired, st, err := m.retire(ctx, info.Identity, wire.Retire{})
+		retired, st, err := m.retire(ctx, info.Identity, wire.Retire{}, &left)
 		if errors.Is(err, errUnsupported) {
 			return drift // it cannot say whether anybody needs it
 		}
@@ -284,15 +290,22 @@ func (m *Manager) replace(ctx context.Context, info Info, spec Spec, difference 
 	if err := m.engine.Remove(ctx, info.Identity, false); err != nil {
 		return err
 	}
-	_, err := m.engine.Create(ctx, info.Identity, spec)
+	if spec.Image != info.Spec.Image || spec.User != info.Spec.User {
+		left.drop(errors.New("the sandbox has other programs or another user now"))
+	}
+	carried, err := m.succeed(ctx, info.Identity, spec, left)
+	if carried.Lost != "" {
+		m.log.Warn("sessions of a replaced sandbox begin anew", "task", info.Identity.Task, "because", carried.Lost)
+	}
 	return err
 }
 
 // leaving is how long the guest may take to notice that a caller has gone.
 const leaving = 300 * time.Millisecond
 
-// retire asks a guest to end, and says whether it does.
-func (m *Manager) retire(ctx context.Context, id Identity, req wire.Retire) (bool, wire.Status, error) {
+// retire asks a guest to end, and says whether it does. What it hands over is put
+// into left, unless that is nil.
+func (m *Manager) retire(ctx context.Context, id Identity, req wire.Retire, left *legacy) (bool, wire.Status, error) {
 	var failed error
 	// A guest that ends may do so before its answer is read: then it is gone
 	// when it is asked again.
@@ -305,7 +318,7 @@ func (m *Manager) retire(ctx context.Context, id Identity, req wire.Retire) (boo
 			failed = err
 			continue
 		}
-		retired, st, err := conn.retire(req)
+		retired, st, err := conn.retire(req, left)
 		conn.close()
 		if err == nil {
 			return retired, st, nil
@@ -404,7 +417,9 @@ func (m *Manager) Prune(ctx context.Context, home string, all bool) (PruneReport
 	report.Leftovers, err = m.engine.Sweep(ctx, home)
 	failures = append(failures, err)
 	if all {
-		os.Remove(m.sweepStamp(home))
+		if dir, err := rundir.Look(); err == nil { // which is not made for that
+			os.Remove(stampIn(dir, home))
+		}
 		purged, err := m.purge(ctx, home)
 		report.Leftovers += purged
 		failures = append(failures, err)
@@ -446,7 +461,7 @@ func (m *Manager) reap(ctx context.Context, info Info) (bool, error) {
 	}
 	var unused bool
 	if info.State == Running {
-		unused, _, err = m.retire(ctx, info.Identity, wire.Retire{Idle: m.Window()})
+		unused, _, err = m.retire(ctx, info.Identity, wire.Retire{Idle: m.Window()}, nil)
 	} else if info, err = m.engine.Find(ctx, info.Identity); err == nil { // it may have been started meanwhile
 		unused = info.State == Stopped && m.over(info)
 	}

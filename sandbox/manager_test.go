@@ -2,6 +2,7 @@ package sandbox_test
 
 import (
 	"errors"
+	"log/slog"
 	"slices"
 	"strings"
 	"testing"
@@ -197,5 +198,24 @@ func TestWhatTheSpecDemandsIsAskedOfAnExistingSandbox(t *testing.T) {
 	}
 	if len(e.removed) > 0 {
 		t.Error("it was removed")
+	}
+}
+
+// A guest that is too old to hand its sessions over is replaced all the same, and
+// somebody is told.
+func TestSessionsOfAnOldGuestBeginAnewAndThatIsSaid(t *testing.T) {
+	e, home := newFake(), t.TempDir()
+	id := sandbox.Identity{Home: home, Task: "t"}
+	e.add(id, wire.Status{Sessions: []string{"s"}}).info.Build = "old"
+	var said strings.Builder
+	m := manage(t, e, sandbox.Options{NoSweep: true, Log: slog.New(slog.NewTextHandler(&said, nil))})
+	if _, err := m.Ensure(t.Context(), id, sandbox.Spec{}); err != nil {
+		t.Fatal(err)
+	}
+	if !strings.Contains(said.String(), "too old to hand its sessions over") {
+		t.Errorf("said: %q", said.String())
+	}
+	if len(e.created) != 1 {
+		t.Errorf("made: %v", e.created)
 	}
 }

@@ -83,7 +83,7 @@ func (s *Sandbox) Shell(ctx context.Context, c Command) (Result, error) {
 }
 
 // Session returns the named session of the sandbox. It is made by its first
-// command and lives as long as the sandbox runs.
+// command and lives as long as the sandbox runs, and on in one that replaces it.
 func (s *Sandbox) Session(name string) *Session { return &Session{s, name} }
 
 // Posture finds out what is enforced.
@@ -106,16 +106,35 @@ type Status struct {
 
 // Status asks the guest for its lease. This hold itself is not counted.
 func (s *Sandbox) Status(ctx context.Context) (Status, error) {
-	conn, _, err := s.connected(ctx)
-	if err != nil {
-		return Status{}, err
-	}
-	st, err := conn.status()
+	var st wire.Status
+	err := s.inquire(ctx, func(conn *connection) (err error) {
+		st, err = conn.status()
+		return err
+	})
 	if err != nil {
 		return Status{}, fmt.Errorf("cannot ask the sandbox for its status: %w", err)
 	}
 	st.Connections--
 	return publicStatus(st), nil
+}
+
+// inquire asks what may be asked twice: the line that is there may have broken
+// without anybody having noticed yet.
+func (s *Sandbox) inquire(ctx context.Context, ask func(*connection) error) error {
+	conn, _, err := s.connected(ctx)
+	if err != nil {
+		return err
+	}
+	err = ask(conn)
+	var answer *wire.Failure
+	if err == nil || errors.As(err, &answer) || errors.Is(err, errUnsupported) {
+		return err
+	}
+	conn.close()
+	if conn, err = s.reconnect(ctx); err != nil {
+		return err
+	}
+	return ask(conn)
 }
 
 func publicStatus(st wire.Status) Status {
@@ -251,15 +270,13 @@ type SessionState struct {
 
 // State describes the session as it is now.
 func (s *Session) State(ctx context.Context) (SessionState, error) {
-	conn, _, err := s.box.connected(ctx)
+	var state SessionState
+	err := s.box.inquire(ctx, func(conn *connection) (err error) {
+		state, err = conn.session(s.name)
+		return err
+	})
 	if err != nil {
-		return SessionState{}, err
+		return state, fmt.Errorf("cannot read the session %q: %w", s.name, err)
 	}
-	frame, err := conn.ask(wire.TypeSession, wire.Session{Name: s.name})
-	if err != nil {
-		return SessionState{}, fmt.Errorf("cannot read the session %q: %w", s.name, err)
-	}
-	var w wire.Session
-	err = frame.Decode(&w)
-	return SessionState{Cwd: w.Cwd, Variables: w.Variables, Functions: w.Functions, Aliases: w.Aliases}, err
+	return state, nil
 }

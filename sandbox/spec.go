@@ -34,6 +34,9 @@ type Spec struct {
 	User string `json:"user,omitempty"`
 	// Ephemeral sandboxes keep nothing and end with their last user.
 	Ephemeral bool `json:"ephemeral,omitempty"`
+	// Keep lets an ephemeral sandbox keep the files of its home and workspace, in
+	// engines of containers.
+	Keep bool `json:"keep,omitempty"`
 	// Chosen names what whoever made the sandbox chose himself, as Difference calls
 	// it; the rest is the configuration's, and follows it. It makes no difference to
 	// the sandbox.
@@ -42,6 +45,9 @@ type Spec struct {
 	Container *Container `json:"container,omitempty"`
 	// Require names parts of the posture without which the sandbox must not be.
 	Require []string `json:"-"`
+	// Successor says that the sandbox will be given sessions of an earlier one: its
+	// guest begins none before they are there.
+	Successor bool `json:"-"`
 }
 
 // Mount makes a file or directory of the host visible in the sandbox.
@@ -269,6 +275,7 @@ func (s Spec) Difference(other Spec) []string {
 	add("network", a.Network, b.Network)
 	add("user", a.User, b.User)
 	add("ephemeral", a.Ephemeral, b.Ephemeral)
+	add("keeps files", a.Keep, b.Keep)
 	if changed := mountChanges(a.Mounts, b.Mounts); len(changed) > 0 {
 		diff = append(diff, "mounts: "+strings.Join(changed, ", "))
 	}

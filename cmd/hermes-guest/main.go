@@ -29,6 +29,8 @@ func main() {
 		run = func() error { return jail.Unpack(os.Args[2], os.Args[3]) }
 	case len(os.Args) == 3 && os.Args[1] == "commit":
 		run = func() error { return jail.RunCommit(os.Args[2]) }
+	case len(os.Args) > 3 && os.Args[1] == "fold":
+		run = func() error { return jail.RunFold(os.Args[2], os.Args[3:]) }
 	case len(os.Args) > 2 && os.Args[1] == "changes":
 		run = func() error { return jail.PrintChanges(os.Args[2], os.Args[3:]) }
 	}

@@ -73,6 +73,7 @@ func Run(ctx context.Context, o Options) (Report, error) {
 		{"throughput", r.throughput},
 		{"copies of files", r.files},
 		{"many at once", r.many},
+		{"sandboxes of Docker", r.docker},
 		{"memory", settled},
 	} {
 		r.progress(part.name)

@@ -22,7 +22,11 @@ import (
 // images measures how an image is unpacked, how sandboxes start on it, and how one is
 // forked.
 func (r *runner) images() error {
-	image, err := hostimage.Write(filepath.Join(r.home, "image"), hostimage.Config{}, append([]string{"head"}, bashTrue[0]), hostimage.Base())
+	programs, err := hostimage.FromHost("head", bashTrue[0])
+	if err != nil {
+		return err
+	}
+	image, err := hostimage.Write(filepath.Join(r.home, "image"), hostimage.Config{}, programs, hostimage.Base())
 	if err != nil {
 		return err
 	}
@@ -205,7 +209,7 @@ func (r *runner) fork(image string, cold float64) error {
 	for i := range max(r.Rounds/10, 3) {
 		copied := r.numbered("fork", i)
 		took, err := timed(func() error {
-			if err := r.manager.Fork(r.ctx, original, []sandbox.Identity{copied}); err != nil {
+			if _, err := r.manager.Fork(r.ctx, original, []sandbox.Identity{copied}); err != nil {
 				return err
 			}
 			box, err := r.manager.Ensure(r.ctx, copied, spec)

@@ -81,6 +81,9 @@ func (k *container) complete(s sandbox.Spec) sandbox.Spec {
 	}
 	s.Limits.Disk, s.Limits.SharedMemory = configured.Limits.Disk, configured.Limits.SharedMemory
 	s.Cwd, s.Env, s.Container = configured.Cwd, configured.Env, configured.Container
+	if !k.settings.PersistAcrossProcesses && !s.Ephemeral {
+		s.Ephemeral, s.Keep = true, true
+	}
 	return s
 }
 

@@ -22,8 +22,9 @@ func newFork(a *app) *cobra.Command {
 		DisableFlagsInUseLine: true,
 		Short:                 "Copy the files of a sandbox, at once and however many they are",
 		Long: "Makes sandboxes that have the files of an idle one that is made of an image, and none of its processes. They are called\n" +
-			"TASK-1, TASK-2 and so on, or as you say, and start at their first use. Nothing is copied: all stand on the same files,\n" +
-			"and each keeps its own changes. The original is ended for it, and comes back at its next use; its sessions begin anew.",
+			"TASK-1, TASK-2 and so on, or as you say. Nothing is copied: all stand on the same files, and each keeps its own changes.\n" +
+			"The original is ended for it. If it has sessions it is started again with them, and each fork with a copy of them;\n" +
+			"otherwise all start at their next use.",
 		Example: "hermes sandbox fork build            # makes build-1\n" +
 			"hermes sandbox fork -n 3 build       # build-1, build-2 and build-3\n" +
 			"hermes sandbox fork build try-clang",
@@ -63,7 +64,11 @@ func runFork(ctx context.Context, a *app, o *forkOptions, args []string) error {
 	for _, name := range names {
 		copies = append(copies, o.of(name).identity(c))
 	}
-	if err := m.Fork(ctx, id, copies); err != nil {
+	carried, err := m.Fork(ctx, id, copies)
+	if carried.Lost != "" {
+		a.say("sessions of %q begin anew: %s", id.Task, carried.Lost)
+	}
+	if err != nil {
 		return cannot("fork", err)
 	}
 	if o.json {

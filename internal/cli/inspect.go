@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"strings"
@@ -138,7 +139,8 @@ func (s sheet) write(a *app) error {
 func describeSpec(s sandbox.Spec) [][2]string {
 	s = s.Normal()
 	rows := [][2]string{
-		{"directory", s.Cwd},
+		{"image", cmp.Or(printable(s.Image), "none: the machine's own programs")},
+		{"directory", cmp.Or(printable(s.Cwd), "the image's")},
 		{"network", string(s.Network)},
 		{"memory", limit(s.Limits.Memory > 0, fmt.Sprintf("%d MiB", s.Limits.Memory>>20))},
 		{"cpus", limit(s.Limits.CPUs > 0, fmt.Sprintf("%g", s.Limits.CPUs))},

@@ -24,6 +24,7 @@ func newLs(a *app) *cobra.Command {
 		Use:                   "ls [FLAG…]",
 		DisableFlagsInUseLine: true,
 		Short:                 "List the sandboxes of this home",
+		Long:                  "List the sandboxes of this home. All engines are meant, unless one is named.",
 		Example:               "hermes sandbox ls\nhermes sandbox ls --json",
 		Args:                  noArguments,
 		RunE:                  func(cmd *cobra.Command, _ []string) error { return runLs(cmd.Context(), a, &o) },
@@ -43,19 +44,22 @@ type sandboxRow struct {
 }
 
 func runLs(ctx context.Context, a *app, o *lsOptions) error {
-	m, c, err := o.open(a)
+	managers, c, err := o.everyManager(a)
 	if err != nil {
 		return err
 	}
-	defer a.close(m)
-	infos, err := m.List(ctx, c.Home)
-	if err != nil {
-		return cannot("list sandboxes", err)
+	rows := []sandboxRow{} // a list, also when it is empty
+	for _, m := range managers {
+		defer a.close(m)
+		infos, err := m.List(ctx, c.Home)
+		if err != nil {
+			return cannot("list sandboxes", err)
+		}
+		rows = append(rows, askAll(ctx, m, infos)...)
 	}
-	slices.SortFunc(infos, func(x, y sandbox.Info) int {
-		return cmp.Or(cmp.Compare(x.Identity.Profile, y.Identity.Profile), cmp.Compare(x.Identity.Task, y.Identity.Task))
+	slices.SortFunc(rows, func(x, y sandboxRow) int {
+		return cmp.Or(cmp.Compare(x.Identity.Profile, y.Identity.Profile), cmp.Compare(x.Identity.Task, y.Identity.Task), cmp.Compare(x.Engine, y.Engine))
 	})
-	rows := askAll(ctx, m, infos)
 	if ctx.Err() != nil {
 		return ctx.Err()
 	}

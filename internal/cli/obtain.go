@@ -27,6 +27,7 @@ func (t *target) obtain(ctx context.Context, a *app, m *sandbox.Manager, c confi
 		return nil, err
 	}
 	id := t.identity(c)
+	id.Instance = t.instance
 	if spec == nil {
 		box, err := m.Attach(ctx, id)
 		if err == nil {
@@ -46,7 +47,7 @@ func (t *target) obtain(ctx context.Context, a *app, m *sandbox.Manager, c confi
 		}
 	}
 	whole := a.join(*spec, configured)
-	if whole.Ephemeral {
+	if whole.Ephemeral && !whole.Keep {
 		if err := checkEphemeral(ctx, m, id); err != nil {
 			return nil, err
 		}

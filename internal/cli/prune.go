@@ -39,20 +39,12 @@ func newPrune(a *app) *cobra.Command {
 }
 
 func runPrune(ctx context.Context, a *app, o *pruneOptions) error {
-	m, c, err := o.open(a)
+	managers, c, err := o.everyManager(a)
 	if err != nil {
 		return err
 	}
-	defer a.close(m)
-	managers := []*sandbox.Manager{m}
-	if !o.engineGiven() {
-		for _, name := range engineNames() {
-			// One that this system cannot have has no sandboxes here.
-			if other, err := managerOf(a, c, name); err == nil && name != c.Engine {
-				defer a.close(other)
-				managers = append(managers, other)
-			}
-		}
+	for _, m := range managers {
+		defer a.close(m)
 	}
 	if o.all && !o.yes && isTerminal(a.stdin) {
 		if err := a.confirm(ctx, fmt.Sprintf("Remove all sandboxes of %s with all their files? [y/N] ", printable(c.Home))); err != nil {

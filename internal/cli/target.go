@@ -1,36 +1,23 @@
 package cli
 
 import (
+	"crypto/rand"
 	"errors"
 	"fmt"
 	"strings"
-	"time"
 
 	"github.com/spf13/cobra"
 
 	"hermes.example/hermes/internal/config"
 	"hermes.example/hermes/sandbox"
-	"hermes.example/hermes/sandbox/engine/local"
-	"hermes.example/hermes/sandbox/engine/native"
 )
-
-// engines makes the engines of this build by their names.
-var engines = map[string]func(*app, config.Config) (sandbox.Engine, error){
-	"native": func(a *app, c config.Config) (sandbox.Engine, error) {
-		return native.New(native.Options{Root: c.SandboxRoot, Progress: a.newFetching()})
-	},
-	"local": func(_ *app, c config.Config) (sandbox.Engine, error) {
-		return local.New(local.Options{Root: c.SandboxRoot})
-	},
-}
-
-func engineNames() []string { return sortedNames(engines) }
 
 // target says which sandbox is meant.
 type target struct {
 	task, profile, engine string
 	engineGiven           func() bool // nil for commands without the flag
 	containers            bool        // its engine makes some
+	instance              string      // of this process, where none is shared
 }
 
 // addTarget adds all that says which sandbox is meant.
@@ -87,24 +74,15 @@ func (t *target) manager(a *app, c config.Config) (*sandbox.Manager, error) {
 		}
 	}
 	m, err := managerOf(a, c, name)
-	if err == nil {
-		t.containers = m.Capabilities().Containers
+	if err != nil || !m.Capabilities().Containers {
+		return m, err
+	}
+	t.containers = true
+	settings, err := c.Container()
+	if err == nil && !settings.PersistAcrossProcesses {
+		t.instance = rand.Text()
 	}
 	return m, err
-}
-
-// managerOf returns a manager of the engine of that name.
-func managerOf(a *app, c config.Config, name string) (*sandbox.Manager, error) {
-	newEngine, ok := engines[name]
-	if !ok {
-		return nil, &settingError{fmt.Sprintf("cannot use the backend %q: this hermes has %s; set terminal.backend or TERMINAL_ENV to one of them", name, strings.Join(engineNames(), ", "))}
-	}
-	e, err := newEngine(a, c)
-	if err != nil {
-		return nil, cannot("use the engine "+name, err)
-	}
-	// A lifetime of zero means the shortest to the user, the default to the Manager.
-	return sandbox.NewManager(e, sandbox.Options{Lifetime: max(c.Lifetime, time.Second), NoSweep: !c.OrphanReaper}), nil
 }
 
 // close gives up what a manager holds. What fails here cannot change how the

@@ -2,13 +2,12 @@
 // input and output, ends their whole trees, keeps sessions, and holds the lease
 // that says whether the sandbox is in use.
 //
-// cmd/hermes-guest runs it, as PID 1 or beside other processes. It knows the wire and nothing of engines,
-// and it must never let a process inside drive it: its only door is a listener
-// that the outside made.
+// cmd/hermes-guest runs it, as PID 1 or beside other processes. It knows the wire
+// and nothing of engines, and it must never let a process inside drive it: whoever
+// comes in by a Door is known to be outside.
 package guest
 
 import (
-	"errors"
 	"net"
 	"os"
 	"sync"
@@ -49,6 +48,9 @@ type Config struct {
 	ActAsCommand func() error
 	// Ephemeral ends the sandbox when its last user is gone.
 	Ephemeral bool
+	// Successor is a guest that will be given the sessions of an earlier one: none
+	// begins before that.
+	Successor bool
 	// Beside says that the guest is not PID 1 of a namespace of its own, but one
 	// process of the machine among others.
 	Beside bool
@@ -91,6 +93,10 @@ type Server struct {
 
 	findings findings
 
+	// inherited is closed when no sessions are awaited any more.
+	inherited chan struct{}
+	inherits  sync.Once
+
 	ended chan struct{}
 	lines sync.Map // the connections, where we must end them ourselves
 	// ending says that commands end because the sandbox does.
@@ -120,6 +126,11 @@ func New(c Config) *Server {
 		lastUse:  bootTime(),
 		serving:  make(chan struct{}, filesAtOnce),
 		ended:    make(chan struct{}),
+
+		inherited: make(chan struct{}),
+	}
+	if !c.Successor {
+		s.endInheriting()
 	}
 	if c.Lookups != nil {
 		s.names = newResolver(c.Lookups)
@@ -140,165 +151,6 @@ func New(c Config) *Server {
 // ShellName says which shell runs command lines, or "" when there is none.
 func (s *Server) ShellName() string { return s.shell.path }
 
-// Door is a way in to the guest.
-type Door struct {
-	net.Listener
-	// Admit says whether whoever connected may speak to the guest; nil admits
-	// everybody who can connect.
-	Admit func(net.Conn) bool
-	// Bridged says that a connection through it passes the container and was dear.
-	Bridged bool
-}
-
-// Serve answers callers until the sandbox retires.
-func (s *Server) Serve(doors ...Door) error {
-	dropSignals()
-	go s.reaper.run()
-	if s.config.Ephemeral {
-		time.AfterFunc(firstCaller, s.awaitCaller)
-	}
-	if s.names != nil {
-		go s.names.run()
-	}
-	if s.config.StopSignal != 0 {
-		s.retireOn(s.config.StopSignal)
-	}
-	var open sync.WaitGroup
-	for _, d := range doors {
-		open.Go(func() { s.serveDoor(d) })
-	}
-	<-s.ended
-	for _, d := range doors {
-		d.Close()
-	}
-	open.Wait()
-	if s.config.Beside {
-		s.endAll()
-	}
-	return nil
-}
-
-func (s *Server) serveDoor(d Door) {
-	for {
-		conn, err := d.Accept()
-		switch {
-		case errors.Is(err, net.ErrClosed):
-			return
-		case err != nil:
-			// Too many descriptors or too little memory: a caller waits, and
-			// everything that ends makes room.
-			time.Sleep(acceptPause)
-		default:
-			go s.serveConn(conn, d)
-		}
-	}
-}
-
-// acceptPause is how long the guest waits when it cannot take another caller.
-const acceptPause = 10 * time.Millisecond
-
-// firstCaller is how long an ephemeral sandbox waits for whom it was made for.
-const firstCaller = 30 * time.Second
-
-// awaitCaller ends an ephemeral sandbox that nobody ever came for: its maker may
-// have been killed just after it had made it.
-func (s *Server) awaitCaller() {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if !s.visited {
-		s.retire()
-	}
-}
-
-func (s *Server) hello(d Door) wire.Hello {
-	can := []string{wire.CanReplay, wire.CanSessions, wire.CanTerminal, wire.CanRetire, wire.CanProcesses, wire.CanProbe}
-	if !d.Bridged {
-		can = append(can, wire.CanDirect)
-	}
-	if s.config.ActAsCommand != nil {
-		can = append(can, wire.CanFiles)
-	}
-	return wire.Hello{Major: wire.Major, Minor: wire.Minor, Build: s.config.Build, Capabilities: can}
-}
-
-func (s *Server) serveConn(conn net.Conn, d Door) {
-	defer conn.Close()
-	if d.Admit != nil && !d.Admit(conn) {
-		return
-	}
-	if s.config.Beside {
-		s.lines.Store(conn, nil)
-		defer s.lines.Delete(conn)
-	}
-	theirs, r, err := wire.Greet(conn)
-	if err != nil {
-		return
-	}
-	if !theirs.Observer {
-		if !s.enter() {
-			return // before the greeting, so that the caller knows that nothing has begun
-		}
-		defer s.leave()
-	}
-	if theirs.Direct {
-		w := wire.NewWriter(conn)
-		if w.QueueMessage(wire.TypeHello, s.hello(d)) == nil {
-			s.serveStream(conn, r, w)
-		}
-		return
-	}
-	mux, err := wire.Serve(conn, s.hello(d))
-	if err != nil {
-		return
-	}
-	defer mux.Close()
-	var streams sync.WaitGroup
-	defer streams.Wait()
-	for {
-		stream, err := mux.AcceptStream()
-		if err != nil {
-			return
-		}
-		streams.Add(1)
-		go func() {
-			defer streams.Done()
-			defer stream.Close()
-			s.serveStream(stream, wire.NewBufferedReader(stream), wire.NewWriter(stream))
-		}()
-	}
-}
-
-// enter and leave keep the lease. Nobody enters a sandbox that is ending.
-func (s *Server) enter() bool {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.retiring {
-		return false
-	}
-	s.connections++
-	s.visited = true
-	s.lastUse = bootTime()
-	return true
-}
-
-func (s *Server) leave() {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.connections--
-	s.lastUse = bootTime()
-	if s.config.Ephemeral && s.connections == 0 {
-		s.retire()
-	}
-}
-
-// retire ends the sandbox. It is called with the lock held.
-func (s *Server) retire() {
-	if !s.retiring {
-		s.retiring = true
-		close(s.ended)
-	}
-}
-
 func (s *Server) serveStream(stream net.Conn, r *wire.Reader, w *wire.Writer) {
 	frame, err := r.NextMessage()
 	if err != nil {
@@ -314,7 +166,7 @@ func (s *Server) serveStream(stream net.Conn, r *wire.Reader, w *wire.Writer) {
 	case wire.TypeStatus:
 		w.WriteMessage(wire.TypeStatus, s.status())
 	case wire.TypeRetire:
-		answer(w, frame, func(req wire.Retire) { s.serveRetire(w, req) })
+		answer(w, frame, func(req wire.Retire) { s.serveRetire(stream, w, req) })
 	case wire.TypeSession:
 		answer(w, frame, func(req wire.Session) { s.serveSession(w, req) })
 	case wire.TypeFile:
@@ -327,6 +179,8 @@ func (s *Server) serveStream(stream net.Conn, r *wire.Reader, w *wire.Writer) {
 		s.serveBackground(stream, r, w, frame)
 	case wire.TypeProbe:
 		s.serveProbe(w)
+	case wire.TypeInherit:
+		s.serveInherit(r, w)
 	case wire.TypeKey:
 		answer(w, frame, func(req wire.Key) { s.serveKey(w, req) })
 	default:
@@ -346,56 +200,4 @@ func answer[T any](w *wire.Writer, f wire.Frame, serve func(T)) {
 
 func fail(w *wire.Writer, code wire.FailureCode, message string) {
 	w.WriteMessage(wire.TypeError, wire.Failure{Code: code, Message: message})
-}
-
-func (s *Server) status() wire.Status {
-	running := s.countProcesses()
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	st := wire.Status{Build: s.config.Build, PID: os.Getpid(), Connections: s.connections, Commands: s.running,
-		Processes: running, Shell: s.shell.path, Idle: bootTime() - s.lastUse}
-	for name := range s.sessions {
-		st.Sessions = append(st.Sessions, name)
-	}
-	if s.running > 0 || s.connections > 0 {
-		st.Idle = 0
-	}
-	return st
-}
-
-// countProcesses says how many processes of commands live.
-func (s *Server) countProcesses() (n int) {
-	if s.config.Beside {
-		descendants(func(int) { n++ })
-		return n
-	}
-	for _, p := range processes() {
-		if p.pid != os.Getpid() && p.pid != 1 && p.parent != 0 && !p.zombie {
-			n++
-		}
-	}
-	return n
-}
-
-// serveRetire decides and acts under one lock, so nobody can come in between.
-func (s *Server) serveRetire(w *wire.Writer, req wire.Retire) {
-	st := s.status()
-	s.mu.Lock()
-	st.Connections, st.Commands = s.connections, s.running
-	users := st
-	if req.Held {
-		users.Connections = 0
-	}
-	if !req.Now && (users.Busy() || bootTime()-s.lastUse < req.Idle) {
-		s.mu.Unlock()
-		w.WriteMessage(wire.TypeBusy, st)
-		return
-	}
-	already := s.retiring
-	s.retiring = true
-	s.mu.Unlock()
-	w.WriteMessage(wire.TypeRetired, st)
-	if !already {
-		close(s.ended)
-	}
 }

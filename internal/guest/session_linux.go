@@ -8,7 +8,6 @@ import (
 	"path/filepath"
 	"slices"
 	"sort"
-	"strings"
 	"sync"
 	"syscall"
 	"time"
@@ -45,7 +44,8 @@ func findShell(env []string) shell {
 }
 
 // session is a caller's shell state. It lives in the guest's memory only: nothing
-// of it is ever on a disk, and no process inside can read it there.
+// of it is ever on a disk, and no process inside can read it there. A guest that is
+// replaced hands it to its successor through the caller who replaces it.
 type session struct {
 	name string
 
@@ -59,6 +59,7 @@ type session struct {
 
 // session returns the named session, made and initialised if it is new.
 func (s *Server) session(name string) (*session, error) {
+	<-s.inherited
 	s.mu.Lock()
 	sess := s.sessions[name]
 	if sess == nil {
@@ -99,11 +100,7 @@ const initTimeout = 30 * time.Second
 // initialise takes up what the login scripts set. A login shell that does not
 // work is not a reason to have no session, one that cannot start at all is.
 func (sess *session) initialise(s *Server) error {
-	plain := shellstate.State{Env: make(map[string]string), Cwd: s.config.Cwd}
-	for _, e := range s.config.Env {
-		name, value, _ := strings.Cut(e, "=")
-		plain.Env[name] = value
-	}
+	plain := s.plainState()
 	sess.state = plain
 	if s.shell.path == "" {
 		return nil

@@ -130,6 +130,9 @@ type Retire struct {
 	Now  bool          `json:"now,omitempty"`
 	// Held says that callers who run nothing do not count as users.
 	Held bool `json:"held,omitempty"`
+	// HandOver asks for the sessions: if the sandbox ends, each comes as a Handed
+	// before the answer.
+	HandOver bool `json:"hand_over,omitempty"`
 }
 
 // Session is what is known of a session's state.

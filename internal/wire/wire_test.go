@@ -197,3 +197,18 @@ func TestCommandsMayHoldAnyBytes(t *testing.T) {
 		}
 	}
 }
+
+func TestSessionsMayHoldAnyBytes(t *testing.T) {
+	for _, s := range []string{"text", "ünï\U0001f600", "\xff\xfe", "ü\xff", "\xc3", "\x01\x7f"} {
+		m := map[string]string{"A": s, s + "!": "b"}
+		sent := Handed{Name: s, Cwd: "/" + s, Env: m, Attrs: m, Functions: m, Aliases: m, PlainEnv: m, PlainCwd: s, Lost: "why"}
+		data, err := json.Marshal(sent)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var got Handed
+		if err := json.Unmarshal(data, &got); err != nil || !reflect.DeepEqual(got, sent) {
+			t.Errorf("%q: got %+v, %v", s, got, err)
+		}
+	}
+}

@@ -204,14 +204,13 @@ func restartLoses(t *testing.T, s *suite) {
 	p.says("err\n")
 	done := b.startLine("echo done; exit 4")
 	done.wait(4, sandbox.Exited)
-	waiting := make(chan sandbox.Result)
-	go func() {
+	waiting := beside(t, func() sandbox.Result {
 		result, err := p.Wait(bounded(t))
 		if err != nil {
 			t.Error(err)
 		}
-		waiting <- result
-	}()
+		return result
+	})
 	s.removed(b)
 	if result := <-waiting; !endedWithSandbox(&result) {
 		t.Errorf("who waited is told %d (%s)", result.Code, result.Reason)
@@ -374,14 +373,13 @@ func (e bridged) Capabilities() sandbox.Capabilities {
 func overOneConnection(t *testing.T, s *suite) {
 	b := s.ensure(t, s.another(t, bridged{s.engine}), s.identity(t), s.spec())
 	p := b.start(sandbox.Background{Command: sandbox.Command{Line: "while read -r line; do echo got $line; done; exit 3"}, Input: true, Notify: true})
-	followed := make(chan string)
-	go func() {
+	followed := beside(t, func() string {
 		var out strings.Builder
 		if _, err := p.Logs(bounded(t), sandbox.LogOptions{Follow: true}, &out); err != nil {
 			t.Error(err)
 		}
-		followed <- out.String()
-	}()
+		return out.String()
+	})
 	if _, err := p.Write(bounded(t), []byte("x\n")); err != nil {
 		t.Fatal(err)
 	}
@@ -414,20 +412,19 @@ func closedHold(t *testing.T, s *suite) {
 	id := s.identity(t)
 	b := s.ensure(t, s.manager, id, s.spec())
 	p := b.startLine("sleep 300")
-	ended := make(chan error)
-	go func() {
+	waiting := beside(t, func() error {
 		_, err := p.Wait(bounded(t))
-		ended <- err
-	}()
-	go func() {
+		return err
+	})
+	following := beside(t, func() error {
 		_, err := p.Logs(bounded(t), sandbox.LogOptions{Follow: true}, &strings.Builder{})
-		ended <- err
-	}()
+		return err
+	})
 	if s.can(DirectLines) { // otherwise they share ours
 		eventually(t, "both hold the sandbox", func() bool { return b.status().Connections >= 2 })
 	}
 	b.Close()
-	for range 2 {
+	for _, ended := range []<-chan error{waiting, following} {
 		if err := <-ended; !errors.Is(err, sandbox.ErrClosed) {
 			t.Errorf("who waits gets %v", err)
 		}

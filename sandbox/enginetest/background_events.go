@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+	"sync"
 	"testing"
 
 	"hermes.example/hermes/sandbox"
@@ -53,17 +54,16 @@ func endIsEvent(t *testing.T, s *suite) {
 	b := s.box(t)
 	ctx, cancel := context.WithCancel(bounded(t))
 	defer cancel()
-	heard := make(chan sandbox.Event)
-	ended := make(chan error, 1)
-	go func() {
+	heard := make(chan sandbox.Event, 2)
+	ended := beside(t, func() error {
 		for e, err := range b.Events(ctx, 0) {
 			if err != nil {
-				ended <- err
-				return
+				return err
 			}
 			heard <- e
 		}
-	}()
+		return nil
+	})
 	b.startLine("exit 3").wait(3, sandbox.Exited) // nobody asked
 	p := b.start(sandbox.Background{Command: sandbox.Command{Line: "exit 4"}, Notify: true})
 	next := func() sandbox.Event {
@@ -106,14 +106,14 @@ func eventsAfterCut(t *testing.T, s *suite) {
 	b := s.ensure(t, s.another(t, f), s.identity(t), s.spec())
 	other := s.ensure(t, s.another(t, s.engine), b.Identity(), s.spec())
 	const many = 10
-	started := make(chan struct{})
-	go func() {
-		defer close(started)
+	var starting sync.WaitGroup
+	t.Cleanup(starting.Wait) // however the test ends
+	starting.Go(func() {
 		for i := range many {
 			running := other.start(sandbox.Background{Command: sandbox.Command{Line: fmt.Sprint("exit ", i)}, Notify: true})
 			running.wait(i, sandbox.Exited)
 		}
-	}()
+	})
 	next := 0
 	for e, err := range b.Events(bounded(t), 0) {
 		if err != nil {
@@ -127,7 +127,7 @@ func eventsAfterCut(t *testing.T, s *suite) {
 		}
 		f.cut()
 	}
-	<-started // the last one's event may be here before its waiter is
+	starting.Wait() // the last one's event may be here before its waiter is
 	if all := b.pastEvents(many - 2); len(all) != 2 || all[1].Number != many {
 		t.Errorf("the last two are %+v", all)
 	}
@@ -138,26 +138,24 @@ func eventGap(t *testing.T, s *suite) {
 	const many, kept = 300, 256
 	// One that starts others would be quicker, but this is how they are started.
 	places := make(chan struct{}, 8)
-	done := make(chan error)
+	var all sync.WaitGroup
 	for range many {
-		go func() {
+		all.Go(func() {
 			places <- struct{}{}
 			defer func() { <-places }()
 			p, err := b.Start(bounded(t), b.paths.told(sandbox.Background{Command: sandbox.Command{Argv: []string{"true"}}, Notify: true}))
 			if err == nil {
 				_, err = p.Wait(bounded(t))
 			}
-			done <- err
-		}()
+			if err != nil {
+				t.Error(err)
+			}
+		})
 	}
-	for range many {
-		if err := <-done; err != nil {
-			t.Fatal(err)
-		}
-	}
-	all := b.pastEvents(10)
-	if len(all) != kept+1 || all[0].Kind != sandbox.EventGap || all[0].Missed != many-kept-10 || all[1].Number != many-kept+1 {
-		t.Errorf("%d events, the first of which is %+v", len(all), all[0])
+	all.Wait()
+	past := b.pastEvents(10)
+	if len(past) != kept+1 || past[0].Kind != sandbox.EventGap || past[0].Missed != many-kept-10 || past[1].Number != many-kept+1 {
+		t.Errorf("%d events, which begin with %+v", len(past), past[:min(len(past), 2)])
 	}
 	// Of so many processes the last are kept, too.
 	if n := len(b.listed()); n != kept {

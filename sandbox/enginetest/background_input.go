@@ -56,14 +56,13 @@ func inputNotTaken(t *testing.T, s *suite) {
 	b := s.box(t)
 	p := b.start(sandbox.Background{Command: sandbox.Command{Line: "until [ -e /tmp/go ]; do sleep 0.02; done; wc -c"}, Input: true})
 	data := noise(1 << 20)
-	written := make(chan int)
-	go func() {
+	written := beside(t, func() int {
 		n, err := p.Write(bounded(t), data)
 		if err != nil {
 			t.Error(err)
 		}
-		written <- n
-	}()
+		return n
+	})
 	select {
 	case n := <-written:
 		t.Fatalf("%d bytes were said to be taken that nobody reads", n)

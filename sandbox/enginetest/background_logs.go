@@ -71,29 +71,23 @@ func logInParts(t *testing.T, s *suite) {
 	}
 }
 
-// counting writes about 200 MB: the numbers up to as many.
-const (
-	counting = "seq 1 24000000"
-	counted  = 24000000
-)
-
-// countedBytes is how long its output is.
-func countedBytes() int64 {
-	size, low := int64(0), int64(1)
-	for digits := int64(1); low <= counted; digits, low = digits+1, low*10 {
-		size += (min(low*10, counted+1) - low) * (digits + 1)
+// counting is a line that writes the numbers up to n, and how many bytes these are.
+func counting(n int) (line string, size int64) {
+	for digits, low := 1, 1; low <= n; digits, low = digits+1, low*10 {
+		size += int64(min(low*10, n+1)-low) * int64(digits+1)
 	}
-	return size
+	return fmt.Sprint("seq 1 ", n), size
 }
 
 func logIsBounded(t *testing.T, s *suite) {
 	b := s.box(t)
-	const window = 1 << 20
-	p := b.start(sandbox.Background{Command: sandbox.Command{Line: counting, Window: window}})
+	const window, last = 1 << 20, 24_000_000
+	line, size := counting(last)
+	p := b.start(sandbox.Background{Command: sandbox.Command{Line: line, Window: window}})
 	p.wait(0, sandbox.Exited)
 	info := p.poll()
-	if kept := info.LogEnd - info.LogStart; info.LogEnd != countedBytes() || kept > window || kept < window/2 {
-		t.Errorf("of %d bytes those from %d to %d are kept", countedBytes(), info.LogStart, info.LogEnd)
+	if kept := info.LogEnd - info.LogStart; info.LogEnd != size || kept > window || kept < window/2 {
+		t.Errorf("of %d bytes those from %d to %d are kept", size, info.LogStart, info.LogEnd)
 	}
 	var out bytes.Buffer
 	part, err := p.Logs(bounded(t), sandbox.LogOptions{}, &out)
@@ -103,7 +97,7 @@ func logIsBounded(t *testing.T, s *suite) {
 	_, rest, _ := strings.Cut(out.String(), "\n") // the first line may be cut
 	first := 0
 	fmt.Sscan(rest, &first)
-	if first < counted-window || rest != numbers(first, counted) {
+	if first < last-window || rest != numbers(first, last) {
 		t.Errorf("what is kept from %d on is not the end of the output", first)
 	}
 	if status := b.status(); status.Commands != 0 {
@@ -130,16 +124,19 @@ func (w *total) Write(p []byte) (int, error) {
 
 func logFollowed(t *testing.T, s *suite) {
 	b := s.box(t)
-	p := b.start(sandbox.Background{Command: sandbox.Command{Line: "until [ -e /tmp/go ]; do sleep 0.02; done; " + counting, Window: 256 << 10}})
+	const last = 3_000_000 // many times what is kept
+	line, size := counting(last)
+	p := b.start(sandbox.Background{Command: sandbox.Command{Line: "until [ -e /tmp/go ]; do sleep 0.02; done; " + line, Window: 256 << 10}})
 	var readers sync.WaitGroup
+	t.Cleanup(readers.Wait)
 	for i := range 2 {
 		readers.Go(func() {
 			var out total
 			part, err := p.Logs(bounded(t), sandbox.LogOptions{Follow: true}, &out)
-			if err != nil || part.Next != countedBytes() || out.bytes+part.Missed != countedBytes() || part.Process.State != sandbox.ProcessExited {
+			if err != nil || part.Next != size || out.bytes+part.Missed != size || part.Process.State != sandbox.ProcessExited {
 				t.Errorf("reader %d has %d bytes: %+v %v", i, out.bytes, part, err)
 			}
-			if want := numbers(counted-200, counted); !strings.HasSuffix(want, string(out.last)) {
+			if want := numbers(last-200, last); !strings.HasSuffix(want, string(out.last)) {
 				t.Errorf("reader %d ends with %.100q", i, out.last)
 			}
 		})

@@ -64,6 +64,8 @@ const (
 	HiddenDoor Ability = "hidden door"
 	// DirectLines: every command can have a connection of its own.
 	DirectLines Ability = "direct lines"
+	// Announcements: a new guest can be told that sessions of an earlier one come.
+	Announcements Ability = "announcements"
 	// OwnRoot: a sandbox has files, processes and a host name of its own.
 	OwnRoot Ability = "own root"
 )
@@ -78,7 +80,7 @@ type test struct {
 func tests() []test {
 	return slices.Concat(
 		commandTests, timeoutTests, streamTests, terminalTests, environmentTests,
-		sessionTests, sessionEnvTests, sessionEndTests, sessionParallelTests, sessionPrivateTests, shellTests,
+		sessionTests, sessionEnvTests, sessionEndTests, sessionParallelTests, sessionPrivateTests, sessionHandoverTests, shellTests,
 		replayTests, lossTests,
 		reuseTests, nameTests, driftTests, requireTests, lifeTests, ephemeralTests, reaperTests,
 		backgroundTests, backgroundEndTests, backgroundInputTests, backgroundLogTests, backgroundEventTests,

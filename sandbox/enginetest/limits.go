@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -91,8 +92,10 @@ func noMoreProcesses(t *testing.T, s *suite) {
 	ctx, cancel := context.WithCancel(bounded(t))
 	defer cancel()
 	results := make(chan outcome, n)
+	var all sync.WaitGroup
+	t.Cleanup(all.Wait)
 	for range n {
-		go func() { results <- b.runIn(ctx, sandbox.Command{Argv: []string{"sleep", "1000"}}) }()
+		all.Go(func() { results <- b.runIn(ctx, sandbox.Command{Argv: []string{"sleep", "1000"}}) })
 	}
 	// Those above the limit come back at once, the others when they are told.
 	for i := range n {

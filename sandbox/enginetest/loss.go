@@ -16,6 +16,7 @@ var lossTests = []test{
 	{"loss/a caller that is killed takes its command with it", killedCaller},
 	{"loss/a detached command goes on without its caller", detachedGoesOn},
 	{"loss/a line that breaks never leaves a half truth", brokenLine},
+	{"loss/a line that broke unnoticed is dialled again", brokenUnnoticed},
 }
 
 // removed ends the sandbox under its users, and keeps its files.
@@ -29,8 +30,7 @@ func (s *suite) removed(b *box) {
 func endedUnderCommand(t *testing.T, s *suite) {
 	b := s.box(t)
 	c := converse()
-	done := make(chan outcome)
-	go func() { done <- b.run(sandbox.Command{Line: "echo ready; sleep 300", Stdout: c}) }()
+	done := b.beside(sandbox.Command{Line: "echo ready; sleep 300", Stdout: c})
 	c.hears(t, "ready")
 	s.removed(b)
 	if o := (<-done).ended(-1, sandbox.Lost); o.Message == "" {
@@ -59,12 +59,9 @@ func lostIsNotRepeated(t *testing.T, s *suite) {
 	b := s.box(t)
 	command := sandbox.Command{Line: "echo ran >>/workspace/ran; echo ready; sleep 300", ID: "once"}
 	c := converse()
-	done := make(chan outcome)
-	go func() {
-		command := command
-		command.Stdout = c
-		done <- b.run(command)
-	}()
+	first := command
+	first.Stdout = c
+	done := b.beside(first)
 	c.hears(t, "ready")
 	s.removed(b)
 	(<-done).ended(-1, sandbox.Lost)
@@ -113,14 +110,26 @@ func detachedGoesOn(t *testing.T, s *suite) {
 	b.until("[ -e /tmp/done ]")
 }
 
+func brokenUnnoticed(t *testing.T, s *suite) {
+	f := &fragile{Engine: s.engine}
+	b := s.ensure(t, s.another(t, f), s.identity(t), s.spec())
+	session := b.Session("s")
+	b.session("s").output("cd /usr")
+	for range 20 {
+		f.cut()
+		b.status()
+		f.cut()
+		if state, err := session.State(bounded(t)); err != nil || state.Cwd != "/usr" {
+			t.Fatalf("the session is %+v, %v", state, err)
+		}
+	}
+}
+
 func brokenLine(t *testing.T, s *suite) {
 	f := &fragile{Engine: s.engine}
 	b := s.ensure(t, s.another(t, f), s.identity(t), s.spec())
 	c := converse()
-	done := make(chan outcome)
-	go func() {
-		done <- b.run(sandbox.Command{Line: "echo ran >>/tmp/ran; echo ready; until [ -e /tmp/go ]; do sleep 0.02; done; echo end", Stdout: c})
-	}()
+	done := b.beside(sandbox.Command{Line: "echo ran >>/tmp/ran; echo ready; until [ -e /tmp/go ]; do sleep 0.02; done; echo end", Stdout: c})
 	c.hears(t, "ready")
 	f.cut()
 	s.ensure(t, s.another(t, s.engine), b.Identity(), s.spec()).output(": >/tmp/go")

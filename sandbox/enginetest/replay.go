@@ -133,14 +133,13 @@ func heldAgain(t *testing.T, s *suite) {
 	id := s.identity(t)
 	b := s.ensure(t, s.manager, id, s.spec())
 	c := converse()
-	left := make(chan error)
 	command := sandbox.Command{Line: "seq 1000; until [ -e /tmp/go ]; do sleep 0.02; done; seq 1001 2000; exit 4", ID: "long", Detached: true}
-	go func() {
+	left := beside(t, func() error {
 		command := command
 		command.Stdout = c
 		_, err := b.exec(bounded(t), command)
-		left <- err
-	}()
+		return err
+	})
 	c.hears(t, "1000\n")
 	b.Close()
 	if err := <-left; !errors.Is(err, sandbox.ErrClosed) {
@@ -205,10 +204,7 @@ func inputAfterCut(t *testing.T, s *suite) {
 	f := &fragile{Engine: s.engine}
 	b := s.ensure(t, s.another(t, f), s.identity(t), s.spec())
 	c := converse()
-	done := make(chan outcome)
-	go func() {
-		done <- b.run(sandbox.Command{Line: "while read -r line; do echo got $line; done", Stdin: c, Stdout: c, Detached: true})
-	}()
+	done := b.beside(sandbox.Command{Line: "while read -r line; do echo got $line; done", Stdin: c, Stdout: c, Detached: true})
 	for i := range 4 {
 		fmt.Fprintln(c.input, i)
 		c.hears(t, fmt.Sprintf("got %d\n", i))

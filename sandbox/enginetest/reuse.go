@@ -55,6 +55,7 @@ func manyEnsure(t *testing.T, s *suite) {
 	id := s.identity(t)
 	found := make(chan string, 100)
 	var all sync.WaitGroup
+	t.Cleanup(all.Wait)
 	for range 8 {
 		m := s.another(t, s.engine)
 		all.Go(func() {

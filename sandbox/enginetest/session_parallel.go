@@ -44,10 +44,7 @@ func parallelCommandsMerge(t *testing.T, s *suite) {
 func held(b *box, p place, line string) (release func() outcome) {
 	b.t.Helper()
 	name := fmt.Sprintf("/tmp/held-%x", noise(4)) + fmt.Sprint(len(line))
-	done := make(chan outcome, 1)
-	go func() {
-		done <- p.line(": >" + name + "; until [ -e " + name + "-go ]; do sleep 0.02; done; " + line)
-	}()
+	done := p.beside(sandbox.Command{Line: ": >" + name + "; until [ -e " + name + "-go ]; do sleep 0.02; done; " + line})
 	b.until("[ -e " + name + " ]")
 	return func() outcome {
 		b.output(": >" + name + "-go")

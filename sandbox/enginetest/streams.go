@@ -83,10 +83,7 @@ func (c *conversation) hears(t *testing.T, text string) string {
 func inputStreams(t *testing.T, s *suite) {
 	b := s.box(t)
 	c := converse()
-	done := make(chan outcome)
-	go func() {
-		done <- b.run(sandbox.Command{Line: "while read -r line; do echo got $line; done; echo end", Stdin: c, Stdout: c})
-	}()
+	done := b.beside(sandbox.Command{Line: "while read -r line; do echo got $line; done; echo end", Stdin: c, Stdout: c})
 	for i := range 5 {
 		fmt.Fprintln(c.input, i)
 		c.hears(t, fmt.Sprintf("got %d\n", i))
@@ -163,12 +160,13 @@ func outputIsExact(t *testing.T, s *suite) {
 
 func outputIsLarge(t *testing.T, s *suite) {
 	b := s.box(t)
-	b.run(sandbox.Command{Line: "cat >/tmp/block", Stdin: bytes.NewReader(noise(1 << 20))}).ended(0, sandbox.Exited)
+	block := noise(1 << 20)
+	b.run(sandbox.Command{Line: "cat >/tmp/block", Stdin: bytes.NewReader(block)}).ended(0, sandbox.Exited)
 	sum := sha256.New()
 	b.run(sandbox.Command{Line: "for i in $(seq 100); do cat /tmp/block; done", Stdout: sum}).ended(0, sandbox.Exited)
 	want := sha256.New()
 	for range 100 {
-		want.Write(noise(1 << 20))
+		want.Write(block)
 	}
 	if !bytes.Equal(sum.Sum(nil), want.Sum(nil)) {
 		t.Error("100 MB came back changed")
@@ -253,12 +251,9 @@ func slowCaller(t *testing.T, s *suite) {
 	data := noise(3 << 20)
 	b.run(sandbox.Command{Line: "cat >/tmp/data", Stdin: bytes.NewReader(data)}).ended(0, sandbox.Exited)
 	w := &slowWriter{may: make(chan struct{})}
-	done := make(chan outcome)
 	// The window is smaller than the output, and still nothing is missed: the
 	// command waits for a caller that is there.
-	go func() {
-		done <- b.run(sandbox.Command{Line: "cat /tmp/data; : >/tmp/done", Stdout: w, Window: 64 << 10})
-	}()
+	done := b.beside(sandbox.Command{Line: "cat /tmp/data; : >/tmp/done", Stdout: w, Window: 64 << 10})
 	w.may <- struct{}{}
 	other := b.line("sleep 1; [ -e /tmp/done ]") // long enough to run ahead, if it did
 	if other.Code != 1 {

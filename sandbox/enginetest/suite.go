@@ -149,6 +149,16 @@ func bounded(t *testing.T) context.Context {
 	return ctx
 }
 
+// beside calls f while the test goes on, and sends what it returns. However the test
+// ends, f has returned before: it waits for nothing but what ends with the test's context.
+func beside[T any](t *testing.T, f func() T) <-chan T {
+	result := make(chan T, 1)
+	var running sync.WaitGroup
+	running.Go(func() { result <- f() })
+	t.Cleanup(running.Wait)
+	return result
+}
+
 // place is where a test runs commands: a sandbox or a session of it.
 type place struct {
 	t     *testing.T
@@ -208,6 +218,11 @@ func (p place) runIn(ctx context.Context, c sandbox.Command) outcome {
 		result.Code = -1
 	}
 	return outcome{Result: result, t: p.t, Out: p.paths.out(out.String())}
+}
+
+// beside runs c while the test goes on.
+func (p place) beside(c sandbox.Command) <-chan outcome {
+	return beside(p.t, func() outcome { return p.run(c) })
 }
 
 // split runs c with its two streams apart.

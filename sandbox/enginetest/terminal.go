@@ -47,13 +47,10 @@ func terminalResize(t *testing.T, s *suite) {
 	b := s.box(t)
 	resized := make(chan sandbox.Size)
 	c := converse()
-	done := make(chan outcome)
-	go func() {
-		done <- b.run(sandbox.Command{
-			Line:   "trap 'n=$((n+1))' WINCH; n=0; echo ready; for i in 1 2; do until [ $n = $i ]; do sleep 0.02; done; stty size; done",
-			Stdout: c, Terminal: &sandbox.Terminal{Rows: 24, Cols: 80, Resized: resized},
-		})
-	}()
+	done := b.beside(sandbox.Command{
+		Line:   "trap 'n=$((n+1))' WINCH; n=0; echo ready; for i in 1 2; do until [ $n = $i ]; do sleep 0.02; done; stty size; done",
+		Stdout: c, Terminal: &sandbox.Terminal{Rows: 24, Cols: 80, Resized: resized},
+	})
 	c.hears(t, "ready")
 	resized <- sandbox.Size{Rows: 50, Cols: 132}
 	c.hears(t, "50 132")
@@ -66,10 +63,7 @@ func terminalResize(t *testing.T, s *suite) {
 func terminalInput(t *testing.T, s *suite) {
 	b := s.box(t)
 	c := converse()
-	done := make(chan outcome)
-	go func() {
-		done <- b.run(sandbox.Command{Line: "stty -echo; echo ready; read a; read b; echo $((a+b))", Stdin: c, Stdout: c, Terminal: &sandbox.Terminal{Rows: 24, Cols: 80}})
-	}()
+	done := b.beside(sandbox.Command{Line: "stty -echo; echo ready; read a; read b; echo $((a+b))", Stdin: c, Stdout: c, Terminal: &sandbox.Terminal{Rows: 24, Cols: 80}})
 	c.hears(t, "ready")
 	fmt.Fprint(c.input, "40\n")
 	fmt.Fprint(c.input, "2\n")
@@ -80,10 +74,7 @@ func terminalInput(t *testing.T, s *suite) {
 func terminalInterrupt(t *testing.T, s *suite) {
 	b := s.box(t)
 	c := converse()
-	done := make(chan outcome)
-	go func() {
-		done <- b.run(sandbox.Command{Line: "trap 'echo caught; exit 9' INT; echo ready; sleep 300 & wait", Stdin: c, Stdout: c, Terminal: &sandbox.Terminal{Rows: 24, Cols: 80}})
-	}()
+	done := b.beside(sandbox.Command{Line: "trap 'echo caught; exit 9' INT; echo ready; sleep 300 & wait", Stdin: c, Stdout: c, Terminal: &sandbox.Terminal{Rows: 24, Cols: 80}})
 	c.hears(t, "ready")
 	fmt.Fprint(c.input, "\x03")
 	c.hears(t, "caught")
@@ -111,14 +102,13 @@ func terminalShell(t *testing.T, s *suite) {
 	b := s.box(t)
 	b.output(`echo 'export FROM_PROFILE=yes' >~/.profile`)
 	c := converse()
-	done := make(chan outcome)
-	go func() {
+	done := beside(t, func() outcome {
 		result, err := b.Shell(bounded(t), sandbox.Command{Stdin: c, Stdout: c, Terminal: &sandbox.Terminal{Rows: 24, Cols: 80, Term: "dumb"}})
 		if err != nil {
 			t.Error(err)
 		}
-		done <- outcome{Result: result, t: t}
-	}()
+		return outcome{Result: result, t: t}
+	})
 	fmt.Fprint(c.input, "case $- in *i*) echo $((6*7))-$FROM_PROFILE ;; esac\n")
 	c.hears(t, "42-yes")
 	fmt.Fprint(c.input, "exit 3\n")

@@ -110,8 +110,7 @@ func stoppedTree(t *testing.T, s *suite) {
 func timeoutSparesOthers(t *testing.T, s *suite) {
 	b := s.box(t)
 	b.output("setsid sleep 300 >/dev/null 2>&1 & echo $! >/tmp/kept")
-	other := make(chan outcome)
-	go func() { other <- b.line("until [ -e /tmp/over ]; do sleep 0.02; done; echo whole") }()
+	other := b.beside(sandbox.Command{Line: "until [ -e /tmp/over ]; do sleep 0.02; done; echo whole"})
 	b.run(sandbox.Command{Line: tree + "wait", Timeout: time.Second, Grace: 100 * time.Millisecond}).ended(124, sandbox.TimedOut)
 	b.output("kill -0 $(cat /tmp/kept) && : >/tmp/over")
 	(<-other).ended(0, sandbox.Exited).printed("whole\n")

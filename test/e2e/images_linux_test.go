@@ -14,7 +14,11 @@ import (
 func (w *world) image() string {
 	w.t.Helper()
 	dir := filepath.Join(w.dir, "image")
-	name, err := hostimage.Write(dir, hostimage.Config{}, []string{"bash", "sh", "cat"}, []hostimage.File{{Name: "srv/"}, {Name: "srv/a", Content: "a\n"}})
+	programs, err := hostimage.FromHost("bash", "sh", "cat")
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	name, err := hostimage.Write(dir, hostimage.Config{}, programs, []hostimage.File{{Name: "srv/"}, {Name: "srv/a", Content: "a\n"}})
 	if err == nil {
 		err = filepath.WalkDir(dir, func(path string, d os.DirEntry, err error) error {
 			if err != nil {

@@ -99,7 +99,7 @@ func TestConfiguredCallersDirectory(t *testing.T) {
 			t.Error(err)
 		}
 		// Who calls from elsewhere means another directory, or nothing.
-		w.must("sandbox", "exec", "-c", "sleep 300 >/dev/null 2>&1 &")
+		w.must("sandbox", "exec", "-c", asleep)
 		first := w.work
 		w.work = filepath.Join(w.dir, "elsewhere")
 		w.mkdir(w.work)
@@ -144,6 +144,9 @@ func TestNotPersistent(t *testing.T) {
 	})
 }
 
+// asleep leaves a process behind, and ends when that one sleeps.
+const asleep = `sleep 300 >/dev/null 2>&1 & until [ "$(cat /proc/$!/comm)" = sleep ]; do :; done`
+
 // TestD25LateFilesAppear shows that what is added to the profile reaches a sandbox
 // that exists: at once in directories, otherwise as soon as nobody is disturbed.
 func TestD25LateFilesAppear(t *testing.T) {
@@ -153,7 +156,7 @@ func TestD25LateFilesAppear(t *testing.T) {
 		if got := w.must(look...); got != "2\n" {
 			t.Fatalf("got %q", got)
 		}
-		w.must("sandbox", "exec", "-c", "sleep 300 >/dev/null 2>&1 &")
+		w.must("sandbox", "exec", "-c", asleep)
 		w.profile(map[string]string{"skills/three/SKILL.md": "3\n"})
 		if got := w.must(look...); got != "3\n2\nsame\n" {
 			t.Errorf("a late skill: %q", got)
@@ -164,7 +167,7 @@ func TestD25LateFilesAppear(t *testing.T) {
 		if r.code != 0 || r.stdout != "3\n2\nsame\n" || !oneLine(r.stderr) || !strings.Contains(r.stderr, "/root/.hermes/token from none → "+w.home+"/token read-only") {
 			t.Errorf("a late credential while it is in use: %v", r)
 		}
-		w.must("sandbox", "exec", "-c", "pkill sleep")
+		w.must("sandbox", "exec", "-c", "pkill sleep; while pidof sleep >/dev/null; do :; done")
 		if r := w.hermes(look...); r.stdout != "3\n2\nsecret\n" || r.stderr != "" {
 			t.Errorf("a late credential: %v", r)
 		}
@@ -178,7 +181,7 @@ func TestD25LateFilesAppear(t *testing.T) {
 		if got := w.must("sandbox", "exec", "-c", "ls ~/.hermes/skills"); got != "one\nthree\ntwo\n" {
 			t.Errorf("with a link: %q", got)
 		}
-		w.must("sandbox", "exec", "-c", "sleep 300 >/dev/null 2>&1 &")
+		w.must("sandbox", "exec", "-c", asleep)
 		w.profile(map[string]string{"skills/two/SKILL.md": "22\n"})
 		if r := w.hermes(look...); r.stdout != "3\n22\nsecret\nsame\n" || r.stderr != "" {
 			t.Errorf("a late change in a copy: %v", r)

@@ -150,7 +150,7 @@ func TestCompletion(t *testing.T) {
 		{[]string{"sandbox", "rm", ""}, []string{"first", "second"}},
 		{[]string{"sandbox", "inspect", "s"}, []string{"second"}},
 		{[]string{"sandbox", "exec", "--network", ""}, []string{"none", "host", "bridge"}},
-		{[]string{"sandbox", "exec", "--engine", ""}, []string{"local", "native"}},
+		{[]string{"sandbox", "exec", "--engine", ""}, []string{"docker", "local", "native", "podman"}},
 		{[]string{"completion", "f"}, []string{"fish"}},
 		{[]string{"sandbox", "pr"}, []string{"prune"}},
 	} {

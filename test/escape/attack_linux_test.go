@@ -78,7 +78,11 @@ func (a attack) run() (found result, err error) {
 		return found, err
 	}
 	if a.OnImage {
-		if a.image, err = hostimage.Write(filepath.Join(a.Dir, "image"), hostimage.Config{}, []string{"sh"}, hostimage.Base()); err != nil {
+		programs, err := hostimage.FromHost("sh")
+		if err != nil {
+			return found, err
+		}
+		if a.image, err = hostimage.Write(filepath.Join(a.Dir, "image"), hostimage.Config{}, programs, hostimage.Base()); err != nil {
 			return found, err
 		}
 	}

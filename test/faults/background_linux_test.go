@@ -194,7 +194,7 @@ func TestD24LogsAreBounded(t *testing.T) {
 const sevenDigits = "seq -w 1 9999999"
 
 func TestGuestKilledWhileItLogs(t *testing.T) {
-	everyone(t, func(t *testing.T) {
+	eachAlone(t, func(t *testing.T) {
 		r := random(t)
 		a := newArena(t)
 		box := a.ensure("t", sandbox.Spec{})
@@ -264,7 +264,7 @@ func starterRole() error {
 }
 
 func TestCallerKilledWhileItStartsProcesses(t *testing.T) {
-	everyone(t, func(t *testing.T) {
+	eachAlone(t, func(t *testing.T) {
 		r := random(t)
 		a := newArena(t)
 		box := a.ensure("t", sandbox.Spec{})

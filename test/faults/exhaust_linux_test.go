@@ -17,7 +17,7 @@ import (
 )
 
 func TestForkBombEndsAtItsTimeout(t *testing.T) {
-	everyone(t, func(t *testing.T) {
+	eachAlone(t, func(t *testing.T) {
 		a := newArena(t)
 		box := a.ensure("t", sandbox.Spec{Limits: sandbox.Limits{Pids: 60}})
 		guest := a.guests()
@@ -60,7 +60,7 @@ func fullBox(a *arena, lasts time.Duration) (*sandbox.Sandbox, <-chan outcome) {
 }
 
 func TestProcessLimitIsNamedWhenItIsReached(t *testing.T) {
-	everyone(t, func(t *testing.T) {
+	eachAlone(t, func(t *testing.T) {
 		a := newArena(t)
 		box, hog := fullBox(a, 5*time.Second)
 		o := a.try(box, sandbox.Command{Argv: []string{"/bin/true"}})
@@ -78,7 +78,7 @@ func TestProcessLimitIsNamedWhenItIsReached(t *testing.T) {
 // A sandbox that has no room for a probe is described as it was set up, and meets no
 // demand until it was tried.
 func TestFullSandboxCanBeInspected(t *testing.T) {
-	everyone(t, func(t *testing.T) {
+	eachAlone(t, func(t *testing.T) {
 		a := newArena(t)
 		box, hog := fullBox(a, 3*time.Second)
 		posture, err := box.Posture(t.Context())
@@ -94,7 +94,7 @@ func TestFullSandboxCanBeInspected(t *testing.T) {
 }
 
 func TestFilledTmp(t *testing.T) {
-	everyone(t, func(t *testing.T) {
+	eachAlone(t, func(t *testing.T) {
 		a := newArena(t)
 		box := a.ensure("t", sandbox.Spec{})
 		o := a.try(box, sandbox.Command{Line: "cat /dev/zero > /tmp/a; cat /dev/zero > /var/tmp/b; cat /dev/zero > /dev/shm/c; cat /dev/zero > /run/d; exit 6"})
@@ -112,7 +112,7 @@ func TestFilledTmp(t *testing.T) {
 
 // What is in memory counts as memory; a full one must not be the end.
 func TestFilledTmpWithinASmallMemoryLimit(t *testing.T) {
-	everyone(t, func(t *testing.T) {
+	eachAlone(t, func(t *testing.T) {
 		a := newArena(t)
 		for _, ephemeral := range []bool{false, true} {
 			fillMemory(a, a.ensure(fmt.Sprint("t", ephemeral), sandbox.Spec{Limits: sandbox.Limits{Memory: 128 << 20}, Ephemeral: ephemeral}))
@@ -132,7 +132,7 @@ func fillMemory(a *arena, box *sandbox.Sandbox) {
 }
 
 func TestMemoryLimit(t *testing.T) {
-	everyone(t, func(t *testing.T) {
+	eachAlone(t, func(t *testing.T) {
 		a := newArena(t)
 		box := a.ensure("t", sandbox.Spec{Limits: sandbox.Limits{Memory: 96 << 20}})
 		if !a.fact(box, sandbox.FactMemory).Enforced {
@@ -154,7 +154,7 @@ func TestMemoryLimit(t *testing.T) {
 
 // More commands at once than the guest has descriptors for fail, and nothing else does.
 func TestGuestSurvivesWithoutDescriptors(t *testing.T) {
-	everyone(t, func(t *testing.T) {
+	eachAlone(t, func(t *testing.T) {
 		a := newArena(t)
 		box := a.ensure("t", sandbox.Spec{})
 		guest := a.guests()

@@ -71,7 +71,7 @@ func TestD02LostCommandIsNeverRunAgain(t *testing.T) {
 }
 
 func TestGuestKilledAtAnyTime(t *testing.T) {
-	everyone(t, func(t *testing.T) {
+	eachAlone(t, func(t *testing.T) {
 		r := random(t)
 		a := newArena(t)
 		box := a.ensure("t", sandbox.Spec{})

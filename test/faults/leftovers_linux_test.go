@@ -135,7 +135,7 @@ func TestD05SandboxInUseIsNotReaped(t *testing.T) {
 
 // A creation that its caller gives up leaves nothing.
 func TestCreationGivenUpAtAnyTime(t *testing.T) {
-	everyone(t, func(t *testing.T) {
+	eachAlone(t, func(t *testing.T) {
 		r := random(t)
 		a := newArena(t)
 		began := time.Now()

@@ -12,7 +12,7 @@ import (
 )
 
 func TestTwoHundredCommandsAtOnce(t *testing.T) {
-	everyone(t, func(t *testing.T) {
+	eachAlone(t, func(t *testing.T) {
 		a := newArena(t)
 		box := a.ensure("t", sandbox.Spec{})
 		const commands = 200
@@ -34,7 +34,7 @@ func TestTwoHundredCommandsAtOnce(t *testing.T) {
 }
 
 func TestAHundredSandboxesAtOnce(t *testing.T) {
-	everyone(t, func(t *testing.T) {
+	eachAlone(t, func(t *testing.T) {
 		a := newArena(t)
 		const sandboxes = 100
 		for i := range sandboxes {

@@ -25,6 +25,7 @@ var roles = map[string]func() error{
 	"ensure":   ensureRole,
 	"starving": starvingRole,
 	"starter":  starterRole,
+	"forker":   forkerRole,
 }
 
 // base holds programs in bin and scratch space for tests.

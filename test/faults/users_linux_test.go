@@ -46,8 +46,20 @@ func removeUsers() {
 }
 
 // everyone runs a test as the caller, and for root as ordinary users too, each in
-// a process of its own.
+// a process of its own. The users' run at the same time: most of it is waiting.
 func everyone(t *testing.T, test func(t *testing.T)) {
+	t.Helper()
+	asEach(t, test, (*testing.T).Parallel)
+}
+
+// eachAlone is everyone for tests that take what the machine has, or that must hit a
+// moment which they measured before.
+func eachAlone(t *testing.T, test func(t *testing.T)) {
+	t.Helper()
+	asEach(t, test, func(*testing.T) {})
+}
+
+func asEach(t *testing.T, test func(t *testing.T), begin func(t *testing.T)) {
 	t.Helper()
 	if os.Getuid() != 0 {
 		test(t)
@@ -56,7 +68,10 @@ func everyone(t *testing.T, test func(t *testing.T)) {
 	name := t.Name()
 	t.Run("root", test)
 	for _, u := range users {
-		t.Run(u.label, func(t *testing.T) { u.rerun(t, name) })
+		t.Run(u.label, func(t *testing.T) {
+			begin(t)
+			u.rerun(t, name)
+		})
 	}
 }
 

@@ -65,7 +65,7 @@ func settle(c Config, files map[string]*os.File) (*guest.Server, Report, error) 
 	}
 	server := guest.New(guest.Config{
 		Build: c.Build, Spawner: spawner, Env: c.Env, Cwd: c.Cwd, UID: c.UID, GID: c.GID, Rlimits: limits(c),
-		Spool: files[SpoolFD], Ephemeral: c.Ephemeral, Beside: true, Name: c.Beside.Name, StopSignal: unix.SIGTERM,
+		Spool: files[SpoolFD], Ephemeral: c.Ephemeral, Successor: c.Successor, Beside: true, Name: c.Beside.Name, StopSignal: unix.SIGTERM,
 		ActAsCommand: deputy(uid, gid, ruleset),
 	})
 	report.Shell = server.ShellName()

@@ -181,7 +181,7 @@ func enter(c Config, files map[string]*os.File) (*guest.Server, Report, error) {
 	}
 	server := guest.New(guest.Config{
 		Build: c.Build, Spawner: spawner, Env: c.Env, Cwd: c.Cwd, UID: c.UID, GID: c.GID, Rlimits: limits(c),
-		Spool: files[SpoolFD], Commands: files[CommandsFD], OutOfMemory: files[OOMFD], Lookups: lookups, Ephemeral: c.Ephemeral,
+		Spool: files[SpoolFD], Commands: files[CommandsFD], OutOfMemory: files[OOMFD], Lookups: lookups, Ephemeral: c.Ephemeral, Successor: c.Successor,
 		ActAsCommand: deputy(c.UID, c.GID, ruleset),
 	})
 	report.Shell = server.ShellName()

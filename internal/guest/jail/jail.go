@@ -42,6 +42,7 @@ type Config struct {
 	Cwd       string
 	Processes uint64 // RLIMIT_NPROC of commands, 0 for none
 	Ephemeral bool
+	Successor bool // it will be given the sessions of an earlier guest
 	Build     string
 
 	// Beside makes a sandbox without namespaces, beside everything else of the

@@ -7,9 +7,7 @@
 package hostimage
 
 import (
-	"bytes"
 	"errors"
-	"io"
 	"io/fs"
 	"os"
 	"os/exec"
@@ -20,7 +18,8 @@ import (
 	"github.com/google/go-containerregistry/pkg/v1/empty"
 	"github.com/google/go-containerregistry/pkg/v1/layout"
 	"github.com/google/go-containerregistry/pkg/v1/mutate"
-	"github.com/google/go-containerregistry/pkg/v1/tarball"
+	"github.com/google/go-containerregistry/pkg/v1/static"
+	"github.com/google/go-containerregistry/pkg/v1/types"
 
 	"hermes.example/hermes/internal/sampletar"
 )
@@ -40,29 +39,23 @@ type File = sampletar.Entry
 // Config is what the image says about the programs in it.
 type Config = v1.Config
 
-// Write makes an OCI layout in dir, with one layer for the programs of this machine
-// that exist and one for each list of files, and returns the name that it is found by.
-func Write(dir string, config Config, programs []string, layers ...[]File) (string, error) {
-	first, err := fromHost(programs)
+// Layer is one layer of an image.
+type Layer = v1.Layer
+
+// Write makes an OCI layout in dir, with a layer of programs and one for each list of
+// files, and returns the name that it is found by.
+func Write(dir string, config Config, programs Layer, layers ...[]File) (string, error) {
+	all := []Layer{programs}
+	for _, files := range layers {
+		layer, err := layerOf(files)
+		if err != nil {
+			return "", err
+		}
+		all = append(all, layer)
+	}
+	img, err := mutate.AppendLayers(empty.Image, all...)
 	if err != nil {
 		return "", err
-	}
-	img := v1.Image(empty.Image)
-	for _, files := range append([][]File{first}, layers...) {
-		if len(files) == 0 {
-			continue
-		}
-		content, err := sampletar.Archive(files...)
-		if err != nil {
-			return "", err
-		}
-		layer, err := tarball.LayerFromOpener(func() (io.ReadCloser, error) { return io.NopCloser(bytes.NewReader(content)), nil })
-		if err == nil {
-			img, err = mutate.AppendLayers(img, layer)
-		}
-		if err != nil {
-			return "", err
-		}
 	}
 	file, err := img.ConfigFile()
 	if err != nil {
@@ -80,6 +73,16 @@ func Write(dir string, config Config, programs []string, layers ...[]File) (stri
 	return "oci:" + dir, err
 }
 
+// layerOf packs files. It does not compress them: what is made here is read once or
+// twice, on the same machine.
+func layerOf(files []File) (Layer, error) {
+	content, err := sampletar.Archive(files...)
+	if err != nil {
+		return nil, err
+	}
+	return static.NewLayer(content, types.OCIUncompressedLayer), nil
+}
+
 // Base is what every system has beside its programs.
 func Base() []File {
 	return []File{
@@ -92,8 +95,28 @@ func Base() []File {
 	}
 }
 
-// fromHost lists the programs and all that they need, as files of a layer.
-func fromHost(programs []string) ([]File, error) {
+// FromHost is a layer of those programs of this machine that exist, with all that they
+// need. Making it takes longer than everything else; several images can have the same.
+func FromHost(programs ...string) (Layer, error) {
+	files, err := withNeeds(programs)
+	if err != nil {
+		return nil, err
+	}
+	return layerOf(files)
+}
+
+// Root is a whole root as one archive: programs of this machine with all that they need,
+// and what every system has besides.
+func Root(programs ...string) ([]byte, error) {
+	files, err := withNeeds(programs)
+	if err != nil {
+		return nil, err
+	}
+	return sampletar.Archive(append(files, Base()...)...)
+}
+
+// withNeeds lists programs and all that they need.
+func withNeeds(programs []string) ([]File, error) {
 	seen := make(map[string]bool)
 	var files []File
 	add := func(path string) error {

@@ -118,6 +118,9 @@ func (m *making) start() contained.Start {
 	return s
 }
 
+// keeps says whether the files of its home and workspace stay.
+func (m *making) keeps() bool { return !m.spec.Ephemeral || m.spec.Keep }
+
 // mounted says whether the caller mounts something there.
 func (m *making) mounted(target string) bool {
 	return slices.ContainsFunc(m.spec.Mounts, func(mount sandbox.Mount) bool { return mount.Target == target })
@@ -153,7 +156,7 @@ func (m *making) memoryFiles() map[string]string {
 		{"/var/tmp", "rw,noexec,nosuid", 256 * mib},
 		{"/run", "rw,noexec,nosuid", 64 * mib},
 	}
-	if m.spec.Ephemeral {
+	if !m.keeps() {
 		options := "rw,exec"
 		if uid, gid, err := m.spec.UserIDs(); err == nil && m.spec.User != "" {
 			options += fmt.Sprintf(",uid=%d,gid=%d", uid, gid)

@@ -43,7 +43,9 @@ type Options struct {
 	// PullBound is how long fetching an image may take, StartBound how long making and
 	// starting a container may, the image being there; zero means the default.
 	PullBound, StartBound time.Duration
-	Log                   *slog.Logger
+	// Warn is told in one line what a sandbox goes without; may be nil.
+	Warn func(line string)
+	Log  *slog.Logger
 }
 
 // Engine makes sandboxes of containers.
@@ -70,6 +72,9 @@ func New(o Options) (sandbox.Engine, error) {
 	}
 	if o.Log == nil {
 		o.Log = slog.New(slog.DiscardHandler)
+	}
+	if o.Warn == nil {
+		o.Warn = func(line string) { o.Log.Warn(line) }
 	}
 	return &Engine{options: o, api: o.Client, build: build, run: run, log: o.Log}, nil
 }

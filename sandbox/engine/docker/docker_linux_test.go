@@ -51,6 +51,8 @@ func conform(t *testing.T, api *client.Client, without map[enginetest.Ability]st
 		enginetest.ReadOnlyRoot: "an image's root is the sandbox's own",
 		enginetest.OwnIDs:       "the daemon does not remap ids",
 		enginetest.HiddenDoor:   "the guest's socket is in the container",
+
+		enginetest.Announcements: "a container's arguments are the same at each of its starts",
 	}
 	maps.Copy(lacks, without)
 	t.Setenv(hostVariable, api.DaemonHost())

@@ -25,7 +25,8 @@ var keepsakes = []keepsake{{"home", sandbox.Home}, {"workspace", sandbox.Workspa
 // kept are those of this sandbox.
 func (m *making) kept() (list []keepsake) {
 	for _, k := range keepsakes {
-		if !m.spec.Ephemeral && !m.mounted(k.target) {
+		// What the guest remembers ends with a sandbox that ends with its caller.
+		if m.keeps() && !m.mounted(k.target) && !(m.spec.Ephemeral && k.target == contained.Spool) {
 			list = append(list, k)
 		}
 	}

@@ -37,12 +37,8 @@ type link struct {
 }
 
 // linkName is a file that only the sandbox's owner can read: in its directory, or, if it
-// keeps none, in that of its run.
+// ends with its callers, in that of its run.
 const linkName = "link.json"
-
-func (e *Engine) linkFiles(id sandbox.Identity) []string {
-	return []string{filepath.Join(e.dir(id), linkName), filepath.Join(e.runDir(id), linkName)}
-}
 
 // meetBound is how long a guest may take until its socket can be reached. One that
 // cannot by then is behind a border: ids that are mapped, labels of SELinux, a virtual
@@ -73,7 +69,11 @@ func (e *Engine) meet(ctx context.Context, id sandbox.Identity, c container.Insp
 		}
 	}
 	// Before the key is in use, so that none is that nobody knows any more.
-	if err := e.writeLink(id, l); err != nil {
+	dir := e.dir(id)
+	if c.HostConfig.AutoRemove {
+		dir = e.runDir(id)
+	}
+	if err := e.writeLink(id, dir, l); err != nil {
 		return err
 	}
 	if l.Bridge != "" {
@@ -136,11 +136,9 @@ func (e *Engine) endedAtOnce(ctx context.Context, id string) error {
 
 // readLink reads how a sandbox's guest is reached.
 func (e *Engine) readLink(id sandbox.Identity) (l link, err error) {
-	var data []byte
-	for _, file := range e.linkFiles(id) {
-		if data, err = atomicfile.Read(file); !errors.Is(err, os.ErrNotExist) {
-			break
-		}
+	data, err := atomicfile.Read(filepath.Join(e.runDir(id), linkName))
+	if errors.Is(err, os.ErrNotExist) {
+		data, err = atomicfile.Read(filepath.Join(e.dir(id), linkName))
 	}
 	if err == nil {
 		err = json.Unmarshal(data, &l)
@@ -151,15 +149,10 @@ func (e *Engine) readLink(id sandbox.Identity) (l link, err error) {
 	return l, err
 }
 
-func (e *Engine) writeLink(id sandbox.Identity, l link) error {
+func (e *Engine) writeLink(id sandbox.Identity, dir string, l link) error {
 	data, err := json.Marshal(l)
-	if err != nil {
-		return err
-	}
-	for _, file := range e.linkFiles(id) {
-		if err = atomicfile.Write(file, data, 0o600); !errors.Is(err, os.ErrNotExist) {
-			break
-		}
+	if err == nil {
+		err = atomicfile.Write(filepath.Join(dir, linkName), data, 0o600)
 	}
 	if err == nil {
 		e.links.Store(id, l)

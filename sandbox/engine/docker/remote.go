@@ -105,7 +105,7 @@ func (m *making) leaveOutMounts() error {
 		rest = append(rest, b.Target)
 	}
 	if len(rest) > 0 {
-		m.engine.log.Warn("files of the profile are left out: "+errUnseen.Error(), "task", m.id.Task, "left out", rest)
+		m.engine.options.Warn(fmt.Sprintf("the sandbox %q goes without %s: %v", m.id.Task, strings.Join(rest, ", "), errUnseen))
 	}
 	m.far = true
 	return nil

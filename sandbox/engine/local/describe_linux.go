@@ -11,19 +11,18 @@ import (
 )
 
 // describe makes the configuration of the sandbox.
-func (c *creation) describe() jail.Config {
-	config := jail.Config{
+func (c *creation) describe() {
+	c.Config = jail.Config{
 		UID: c.user.uid, GID: c.user.gid, SetGroups: c.user.another,
-		Env: c.environment(), Cwd: c.here(c.spec.Cwd), Ephemeral: c.spec.Ephemeral, Build: c.engine.Build(),
-		Beside: &jail.Beside{Name: commandPrefix(c.engine.RunName(c.id))},
+		Env: c.environment(), Cwd: c.here(c.Spec.Cwd), Ephemeral: c.Spec.Ephemeral, Successor: c.Spec.Successor, Build: c.engine.Build(),
+		Beside: &jail.Beside{Name: commandPrefix(c.engine.RunName(c.ID))},
 	}
-	if limitsProcesses(c.spec) {
-		config.Processes = uint64(c.spec.Limits.Pids)
+	if limitsProcesses(c.Spec) {
+		c.Config.Processes = uint64(c.Spec.Limits.Pids)
 	}
-	if c.spec.Ephemeral {
-		config.Beside.Scratch = filepath.Join(c.dir, scratchName)
+	if c.Spec.Ephemeral {
+		c.Config.Beside.Scratch = filepath.Join(c.Dir, scratchName)
 	}
-	return config
 }
 
 // limitsProcesses says whether the caller asked for a limit. The default is for all
@@ -57,7 +56,7 @@ func (c *creation) environment() []string {
 	if bash, err := exec.LookPath("bash"); err == nil {
 		env["SHELL"] = bash
 	}
-	for name, value := range c.spec.Env {
+	for name, value := range c.Spec.Env {
 		env[name] = value
 	}
 	list := make([]string, 0, len(env))

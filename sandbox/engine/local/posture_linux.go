@@ -62,7 +62,7 @@ func unscoped(abi int) string {
 
 func (c *creation) addLimits(add func(name, value string, enforced bool, deviation string)) {
 	const others = "not enforced: a local sandbox has no cgroup; the container's own limit holds"
-	l := c.spec.Limits
+	l := c.Spec.Limits
 	for _, limit := range []struct {
 		name, value string
 		wanted      bool
@@ -82,7 +82,7 @@ func (c *creation) addLimits(add func(name, value string, enforced bool, deviati
 
 func (c *creation) pids() string {
 	switch {
-	case !limitsProcesses(c.spec):
+	case !limitsProcesses(c.Spec):
 		return "not enforced: the default is no limit here; the container's own holds"
 	case c.user.uid == 0 && os.Getuid() == 0:
 		return "not enforced: the kernel counts no processes of root"

@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"net"
 	"os"
 	"path/filepath"
 	"strconv"
@@ -21,25 +20,14 @@ import (
 	"hermes.example/hermes/sandbox/engine/internal/host"
 )
 
-// setupBound is how long a guest may take to set itself up, and copyBound the same if
-// it may have to copy an image.
-const (
-	setupBound = 30 * time.Second
-	copyBound  = 30 * time.Minute
-)
+// copyBound is how long a guest may take to set itself up if it may have to copy an
+// image.
+const copyBound = 30 * time.Minute
 
-// creation is a sandbox in the making. Every step adds to it; undo takes back
-// what was done, and hand-over makes undo do nothing.
-//
-// A creator that is killed leaves no guest, because the guest ends when the setup
-// conversation does, and leaves at most a run directory and empty cgroups, which
-// the next Create or Sweep of the identity removes.
+// creation is a native sandbox in the making.
 type creation struct {
+	host.Making
 	engine *Engine
-	id     sandbox.Identity
-	spec   sandbox.Spec
-	dir    string
-	madeIt bool // dir did not exist before
 	ids    idMap
 	image  *image.Image // nil for the host's own programs
 	layers []string     // of the image, the topmost first
@@ -47,59 +35,51 @@ type creation struct {
 	// user is who commands run as, and imageUser whom the image names but who does
 	// not exist here.
 	user, imageUser string
-
-	group    *cgroup.Group
-	verdict  cgroup.Verdict
-	listener *net.UnixListener
-	outer    *jail.Outer
-	guest    *spawn.Process
-	files    []*os.File // given to the guest, closed here afterwards
-	config   jail.Config
-	state    host.State
-	done     bool
+	group           *cgroup.Group
+	verdict         cgroup.Verdict
 }
 
 func (e *Engine) create(ctx context.Context, id sandbox.Identity, spec sandbox.Spec) (*host.State, error) {
-	c := &creation{engine: e, id: id, spec: spec, dir: e.options.dir(id)}
-	defer c.undo()
-	for _, step := range []struct {
-		name string
-		do   func(context.Context) error
-	}{
-		{"check spec", c.checkSpec},
-		{"plan ids", c.planIDs},
-		{"get image", c.getImage},
-		{"check user", c.checkUser},
-		{"make socket", c.listen}, // its directory says whose all the rest is
-		{"make cgroups", c.makeGroup},
-		{"start guest", c.startGuest},
+	c := &creation{Making: e.NewMaking(id, spec), engine: e}
+	return c.Make(ctx,
+		c.traced("check spec", c.checkSpec),
+		c.traced("plan ids", c.planIDs),
+		c.traced("get image", c.getImage),
+		c.traced("check user", c.checkUser),
+		c.traced("make socket", c.Listen),
+		c.traced("make cgroups", c.makeGroup),
+		c.traced("start guest", c.startGuest),
 		// What the guest does not need to start is done while it starts.
-		{"map ids", c.mapIDs},
-		{"make directories", c.makeDirs},
-		{"describe", c.describe},
-		{"set up inside", c.configure},
-		{"record state", c.recordState},
-		{"hand over", c.handOver},
-	} {
-		if err := ctx.Err(); err != nil {
-			return nil, err
-		}
-		began := time.Now()
-		if err := step.do(ctx); err != nil {
-			return nil, err
-		}
-		if e.options.Trace != nil {
-			e.options.Trace(step.name, time.Since(began))
-		}
+		c.traced("map ids", c.mapIDs),
+		c.traced("make directories", c.makeDirs),
+		c.traced("describe", c.describe),
+		c.traced("set up inside", c.configure),
+		c.traced("record state", c.recordState),
+		c.traced("hand over", c.HandOver),
+	)
+}
+
+// traced is a step whose time is told to whoever asked for it.
+func (c *creation) traced(name string, step func(context.Context) error) func(context.Context) error {
+	trace := c.engine.options.Trace
+	if trace == nil {
+		return step
 	}
-	return &c.state, nil
+	return func(ctx context.Context) error {
+		began := time.Now()
+		if err := step(ctx); err != nil {
+			return err
+		}
+		trace(name, time.Since(began))
+		return nil
+	}
 }
 
 // checkSpec refuses what only containers have.
 func (c *creation) checkSpec(context.Context) error {
-	switch l := c.spec.Limits; {
-	case c.spec.Network == sandbox.NetworkBridge:
-		return fmt.Errorf("a native sandbox has no network %q: ask for %q or %q, or use the docker engine", c.spec.Network, sandbox.NetworkNone, sandbox.NetworkHost)
+	switch l := c.Spec.Limits; {
+	case c.Spec.Network == sandbox.NetworkBridge:
+		return fmt.Errorf("a native sandbox has no network %q: ask for %q or %q, or use the docker engine", c.Spec.Network, sandbox.NetworkNone, sandbox.NetworkHost)
 	case l.Disk > 0 || l.SharedMemory > 0:
 		return errors.New("a native sandbox has no limit of disk or shared memory: leave them out, or use the docker engine")
 	}
@@ -107,8 +87,8 @@ func (c *creation) checkSpec(context.Context) error {
 }
 
 func (c *creation) planIDs(context.Context) (err error) {
-	c.user = c.spec.User
-	c.ids, err = c.engine.planIDs(c.id)
+	c.user = c.Spec.User
+	c.ids, err = c.engine.planIDs(c.ID)
 	return err
 }
 
@@ -130,11 +110,11 @@ func (c *creation) userIDs() (uid, gid int, err error) {
 // makeDirs makes the directories of the sandbox, owned by its root. The guest
 // gives the home and the workspace to the user who is to have them.
 func (c *creation) makeDirs(context.Context) error {
-	if err := c.makeDir(); err != nil {
+	if err := c.MakeDir(); err != nil {
 		return err
 	}
 	names := []string{host.SpoolName}
-	if !c.spec.Ephemeral {
+	if !c.Spec.Ephemeral {
 		names = append(names, host.KeptDirs...)
 	}
 	for _, name := range names {
@@ -145,19 +125,10 @@ func (c *creation) makeDirs(context.Context) error {
 	return nil
 }
 
-func (c *creation) makeDir() error {
-	_, err := os.Stat(c.dir)
-	c.madeIt = c.madeIt || errors.Is(err, os.ErrNotExist)
-	if err := os.MkdirAll(c.dir, 0o700); err != nil {
-		return fmt.Errorf("cannot make its directory: %w", err)
-	}
-	return nil
-}
-
 // makeOwned makes a directory for root of the sandbox, who to an ordinary caller
 // is the caller.
 func (c *creation) makeOwned(name string) error {
-	err := ownDir(filepath.Join(c.dir, name), c.ids)
+	err := ownDir(filepath.Join(c.Dir, name), c.ids)
 	if errors.Is(err, os.ErrExist) {
 		return nil
 	}
@@ -167,16 +138,9 @@ func (c *creation) makeOwned(name string) error {
 	return nil
 }
 
-// listen makes the door to the guest. It is bound outside, so no path to it
-// exists inside, and the guest gets it as a descriptor.
-func (c *creation) listen(context.Context) (err error) {
-	c.listener, err = c.engine.Listen(c.id)
-	return err
-}
-
 func (c *creation) makeGroup(context.Context) (err error) {
-	l := c.spec.Limits
-	c.group, c.verdict, err = cgroup.Create(c.engine.RunName(c.id), cgroup.Limits{MemoryBytes: max(l.Memory, 0), CPUs: l.CPUs, Pids: max(l.Pids, 0)}, c.ids.UID, c.ids.GID)
+	l := c.Spec.Limits
+	c.group, c.verdict, err = cgroup.Create(c.engine.RunName(c.ID), cgroup.Limits{MemoryBytes: max(l.Memory, 0), CPUs: l.CPUs, Pids: max(l.Pids, 0)}, c.ids.UID, c.ids.GID)
 	return err
 }
 
@@ -189,41 +153,11 @@ var setupCapabilities = []uintptr{
 }
 
 func (c *creation) startGuest(context.Context) error {
-	path, err := c.engine.GuestPath()
-	if err != nil {
-		return err
-	}
-	var inner *os.File
-	if c.outer, inner, err = jail.SocketPair(); err != nil {
-		return err
-	}
-	defer inner.Close()
 	flags := uint64(unix.CLONE_NEWUSER | unix.CLONE_NEWNS | unix.CLONE_NEWPID | unix.CLONE_NEWUTS | unix.CLONE_NEWIPC)
-	if c.spec.Network == sandbox.NetworkNone {
+	if c.Spec.Network == sandbox.NetworkNone {
 		flags |= unix.CLONE_NEWNET
 	}
-	null, err := os.OpenFile(os.DevNull, os.O_RDWR, 0)
-	if err != nil {
-		return err
-	}
-	defer null.Close()
-	start := func(cgroupFD int) (int, error) {
-		// A vfork, so that the size of our own process does not count.
-		guest, err := spawn.Start(&spawn.Command{
-			Path: path, Argv: []string{"hermes-guest"}, Env: []string{"GOMAXPROCS=2", "GOGC=50"}, Dir: "/",
-			Files:      map[int]int{0: int(null.Fd()), 1: int(null.Fd()), 2: int(null.Fd()), 3: int(inner.Fd())},
-			Namespaces: flags, Ambient: setupCapabilities, Cgroup: cgroupFD,
-		})
-		if err != nil {
-			return 0, err
-		}
-		c.guest = &guest
-		return guest.PID, nil
-	}
-	if err := c.group.Start(start); err != nil {
-		return explainStart(err)
-	}
-	return nil
+	return c.StartGuest(c.group, spawn.Command{Argv: []string{"hermes-guest"}, Namespaces: flags, Ambient: setupCapabilities}, explainStart)
 }
 
 // explainStart says what a failed start of the guest means.
@@ -240,18 +174,15 @@ func explainStart(err error) error {
 }
 
 func (c *creation) mapIDs(ctx context.Context) error {
-	return c.ids.apply(ctx, c.guest.PID)
+	return c.ids.apply(ctx, c.PID())
 }
 
-// configure describes the sandbox to its guest and takes the guest's report.
 func (c *creation) configure(ctx context.Context) error {
-	bound := setupBound
+	bound := host.SetupBound
 	if c.image != nil {
 		bound = copyBound
 	}
-	c.outer.Conn().SetDeadline(time.Now().Add(bound))
-	defer context.AfterFunc(ctx, func() { c.outer.Conn().SetDeadline(time.Now()) })()
-	report, err := c.outer.Configure(c.config, c.files)
+	report, err := c.Configure(ctx, bound)
 	if err != nil {
 		return err
 	}
@@ -260,98 +191,36 @@ func (c *creation) configure(ctx context.Context) error {
 			trace("inside: "+step.Name, step.Took)
 		}
 	}
-	c.state.Posture = c.posture(report)
-	return c.state.Posture.CheckSetUp(c.spec.Require)
+	return c.Judge(c.posture(report))
 }
 
-func (c *creation) give(name string, f *os.File) {
-	c.config.Descriptors = append(c.config.Descriptors, name)
-	c.files = append(c.files, f)
-}
-
-func (c *creation) addDescriptors(ctx context.Context) error {
-	listener, err := c.listener.File()
-	if err != nil {
-		return err
-	}
-	c.give(jail.ListenerFD, listener)
-	spool, err := host.HoldSpool(ctx, c.dir)
-	if err != nil {
-		return err
-	}
-	c.give(jail.SpoolFD, spool)
+// giveGroup hands the guest what it needs to put commands into the sandbox's cgroups.
+func (c *creation) giveGroup() error {
 	handles, err := c.group.Files()
 	if err != nil {
 		return err
 	}
 	for i, f := range handles.V1Tasks {
-		c.give(jail.TasksFD+strconv.Itoa(i), f)
+		c.Give(jail.TasksFD+strconv.Itoa(i), f)
 	}
 	if handles.V2Cmd != nil {
-		c.give(jail.CommandsFD, handles.V2Cmd)
+		c.Give(jail.CommandsFD, handles.V2Cmd)
 	}
 	if handles.OOMEvents != nil {
-		c.give(jail.OOMFD, handles.OOMEvents)
+		c.Give(jail.OOMFD, handles.OOMEvents)
 	}
 	return nil
 }
 
-// recordState writes down what was made. From here on others can find it.
-func (c *creation) recordState(context.Context) error {
-	c.state.Identity, c.state.Spec, c.state.SpecHash = c.id, c.spec.Public(), c.spec.Hash()
-	c.state.Created, c.state.Build = time.Now().UTC(), c.engine.Build()
-	var err error
-	if c.state.Own, err = json.Marshal(c.ids); err != nil {
+// recordState also writes down the ids, and what later forks have to know.
+func (c *creation) recordState(ctx context.Context) (err error) {
+	if c.State.Own, err = json.Marshal(c.ids); err != nil {
 		return err
 	}
-	if err := c.state.Describe(c.guest.PID); err != nil {
-		return err
-	}
-	if c.image != nil && !c.spec.Ephemeral {
-		if err := rememberSpec(c.dir, c.spec); err != nil {
+	if c.image != nil && !c.Spec.Ephemeral {
+		if err := rememberSpec(c.Dir, c.Spec); err != nil {
 			return err
 		}
 	}
-	return c.state.Write(c.dir)
-}
-
-func (c *creation) handOver(context.Context) error {
-	if err := c.outer.Keep(); err != nil {
-		return err
-	}
-	c.done = true
-	// The guest outlives us; while we live it is our child and must be reaped.
-	go c.guest.Wait()
-	return nil
-}
-
-func (c *creation) undo() {
-	for _, f := range c.files {
-		f.Close()
-	}
-	if c.listener != nil {
-		c.listener.Close()
-	}
-	if c.done {
-		return
-	}
-	if c.outer != nil {
-		c.outer.Close()
-	}
-	if c.guest != nil {
-		c.guest.Kill()
-		c.guest.Wait()
-	}
-	if c.group != nil {
-		c.group.Kill()
-		c.group.Remove()
-	}
-	if c.listener != nil {
-		os.RemoveAll(c.engine.RunDir(c.id))
-	}
-	if c.madeIt {
-		ctx := context.Background()
-		removeAs(ctx, c.ids, c.dir) // nothing was in it: no command ever ran
-		unpin(ctx, c.id.Home, c.dir)
-	}
+	return c.RecordState(ctx)
 }

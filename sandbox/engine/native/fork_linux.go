@@ -16,6 +16,7 @@ import (
 
 	"hermes.example/hermes/internal/atomicfile"
 	"hermes.example/hermes/internal/guest/jail"
+	"hermes.example/hermes/internal/image"
 	"hermes.example/hermes/internal/rundir"
 	"hermes.example/hermes/sandbox"
 	"hermes.example/hermes/sandbox/engine/internal/host"
@@ -23,38 +24,32 @@ import (
 
 // Fork makes sandboxes that stand on the files of one that does not run.
 func (e *Engine) Fork(ctx context.Context, id sandbox.Identity, copies []sandbox.Identity) error {
-	dir := e.options.dir(id)
-	spec, err := e.Remembered(ctx, id)
-	if errors.Is(err, sandbox.ErrNotFound) {
-		err = fmt.Errorf("only sandboxes that are made of an image, and keep their files, can be forked; give it one with --image")
-	}
-	if err == nil && exists(filepath.Join(dir, rootName, "tree")) {
-		err = fmt.Errorf("its image was copied, because the file system of %s takes no overlays", dir)
-	}
-	if err != nil {
+	if err := e.fork(ctx, id, copies); err != nil {
 		return fmt.Errorf("cannot fork the sandbox %q: %w", id.Task, err)
+	}
+	return nil
+}
+
+func (e *Engine) fork(ctx context.Context, id sandbox.Identity, copies []sandbox.Identity) error {
+	l, err := e.layout(ctx, id)
+	if err != nil {
+		return err
 	}
 	lock, err := e.lockFrozen(ctx, id.Home)
 	if err != nil {
 		return err
 	}
 	defer lock.Release(true)
-	ids, err := e.planIDs(id)
-	if err != nil {
+	if l.on, err = e.freeze(ctx, id.Home, l.dir, l.ids); err != nil {
 		return err
 	}
-	on, err := e.freeze(id.Home, dir, ids)
-	on.Original = &id
 	for i, c := range copies {
-		if err == nil {
-			on.Fork = &c
-			err = e.standOn(ctx, dir, e.options.dir(c), on, ids, spec)
-		}
+		err := e.standOn(ctx, l, stack{Sets: l.on.Sets, Original: &id, Fork: &c})
 		if err != nil {
-			for _, made := range copies[:i+1] {
-				e.discard(context.WithoutCancel(ctx), made, ids)
+			for _, made := range copies[:i] {
+				e.discard(context.WithoutCancel(ctx), made, l.ids)
 			}
-			return fmt.Errorf("cannot fork the sandbox %q: %w", id.Task, err)
+			return err
 		}
 	}
 	return nil
@@ -110,36 +105,35 @@ func (e *Engine) lockFrozen(ctx context.Context, home string) (*rundir.Lock, err
 
 // standOn makes the directory of a sandbox that has the files of another one. The ids
 // are the same, because the files are.
-func (e *Engine) standOn(ctx context.Context, from, dir string, on stack, ids idMap, spec sandbox.Spec) error {
-	if exists(dir) {
+func (e *Engine) standOn(ctx context.Context, from layout, on stack) (err error) {
+	dir := e.options.dir(*on.Fork)
+	err = os.Mkdir(dir, 0o700)
+	if errors.Is(err, fs.ErrExist) {
 		return fmt.Errorf("%s keeps files of an earlier sandbox: remove them, or choose another name", filepath.Base(dir))
 	}
-	store, err := imagesFor(on.Original.Home, ids)
 	if err != nil {
 		return err
 	}
-	img, err := store.Get(pin(from))
-	if err != nil {
-		return err
-	}
-	if err := os.Mkdir(dir, 0o700); err != nil {
-		return err
-	}
+	defer func() {
+		if err != nil {
+			e.discard(ctx, *on.Fork, from.ids)
+		}
+	}()
 	for _, name := range append([]string{host.SpoolName}, host.KeptDirs...) {
-		if err := ownDir(filepath.Join(dir, name), ids); err != nil {
+		if err := ownDir(filepath.Join(dir, name), from.ids); err != nil {
 			return err
 		}
 	}
-	return errors.Join(store.Tag(ctx, pin(dir), img), rememberSpec(dir, spec), on.write(dir, atomicfile.Replace))
+	return errors.Join(from.store.Tag(ctx, pin(dir), from.image), rememberSpec(dir, from.spec), on.write(dir, atomicfile.Replace))
 }
 
-// discard takes a half-made copy back.
+// discard takes a copy back that this fork has made, and that nobody has used yet. Its
+// caller may have given up waiting.
 func (e *Engine) discard(ctx context.Context, id sandbox.Identity, ids idMap) {
+	ctx = context.WithoutCancel(ctx)
 	dir := e.options.dir(id)
-	if !exists(filepath.Join(dir, stackName)) || !exists(filepath.Join(dir, rootName)) {
-		removeAs(ctx, ids, dir)
-		unpin(ctx, id.Home, dir)
-	}
+	removeAs(ctx, ids, dir)
+	unpin(ctx, id.Home, dir)
 }
 
 // collectFrozen removes frozen files that no sandbox of the home stands on.
@@ -157,23 +151,12 @@ func (e *Engine) collectFrozen(ctx context.Context, home string, ids idMap) erro
 		return err
 	}
 	defer lock.Release(true)
-	used := make(map[string]bool)
-	boxes, err := os.ReadDir(e.options.rootOf(home))
-	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+	users, err := e.standing(home)
+	if err != nil {
 		return err
 	}
-	for _, box := range boxes {
-		dir := filepath.Join(e.options.rootOf(home), box.Name())
-		on, err := e.finishFreezing(home, dir)
-		if err != nil {
-			return err // what it stands on is not known
-		}
-		for _, id := range on.Sets {
-			used[id] = true
-		}
-	}
 	for _, set := range sets {
-		if !used[set.Name()] {
+		if users[set.Name()] == 0 {
 			if err := removeAs(ctx, ids, filepath.Join(frozen, set.Name())); err != nil {
 				return err
 			}
@@ -183,26 +166,46 @@ func (e *Engine) collectFrozen(ctx context.Context, home string, ids idMap) erro
 	return nil
 }
 
+// standing counts the sandboxes of a home that stand on each set of frozen files.
+func (e *Engine) standing(home string) (map[string]int, error) {
+	users := make(map[string]int)
+	boxes, err := os.ReadDir(e.options.rootOf(home))
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return nil, err
+	}
+	for _, box := range boxes {
+		on, err := e.finishFreezing(home, filepath.Join(e.options.rootOf(home), box.Name()))
+		if err != nil {
+			return nil, err // what it stands on is not known
+		}
+		for _, id := range on.Sets {
+			users[id]++
+		}
+	}
+	return users, nil
+}
+
 // layout is how the files of a sandbox on an image lie.
 type layout struct {
 	ids    idMap
 	dir    string
 	spec   sandbox.Spec
 	on     stack
+	store  *image.Store
+	image  image.Image
 	layers []string // of the image, the topmost first
 }
 
-func (e *Engine) layout(ctx context.Context, id sandbox.Identity) (layout, error) {
-	l := layout{dir: e.options.dir(id)}
-	var err error
-	if l.spec, err = e.Remembered(ctx, id); errors.Is(err, sandbox.ErrNotFound) {
-		return l, errors.New("only a sandbox that is made of an image, and keeps its files, can say")
-	}
-	if err != nil {
+func (e *Engine) layout(ctx context.Context, id sandbox.Identity) (l layout, err error) {
+	l.dir = e.options.dir(id)
+	l.spec, err = e.Remembered(ctx, id)
+	switch {
+	case errors.Is(err, sandbox.ErrNotFound):
+		return l, errors.New("only sandboxes that are made of an image, and keep their files, can be forked and compared; give it one with --image")
+	case err != nil:
 		return l, err
-	}
-	if exists(filepath.Join(l.dir, rootName, "tree")) {
-		return l, errors.New("its image was copied")
+	case exists(filepath.Join(l.dir, rootName, "tree")):
+		return l, fmt.Errorf("its image was copied, because the file system of %s takes no overlays", l.dir)
 	}
 	if l.ids, err = e.planIDs(id); err != nil {
 		return l, err
@@ -210,15 +213,13 @@ func (e *Engine) layout(ctx context.Context, id sandbox.Identity) (layout, error
 	if l.on, err = readStack(l.dir); err != nil {
 		return l, err
 	}
-	store, err := imagesFor(id.Home, l.ids)
-	if err != nil {
+	if l.store, err = imagesFor(id.Home, l.ids); err != nil {
 		return l, err
 	}
-	img, err := store.Get(pin(l.dir))
-	if err != nil {
+	if l.image, err = l.store.Get(pin(l.dir)); err != nil {
 		return l, err
 	}
-	l.layers, err = store.Dirs(img)
+	l.layers, err = l.store.Dirs(l.image)
 	return l, err
 }
 

@@ -20,7 +20,8 @@ func (a *imageArena) fork(task string, copies ...string) error {
 	for _, c := range copies {
 		ids = append(ids, a.id(c))
 	}
-	return a.manager.Fork(a.t.Context(), a.id(task), ids)
+	_, err := a.manager.Fork(a.t.Context(), a.id(task), ids)
+	return err
 }
 
 // changes lists what a sandbox has changed, as text.
@@ -175,7 +176,9 @@ func TestForkRefusals(t *testing.T) {
 		"keeps files of an earlier": {"p", "kept"},
 	} {
 		if forks[1] == "kept" {
-			a.stop(a.ensure("kept", spec))
+			kept := a.ensure("kept", spec)
+			a.says(kept, "echo mine >/mine", "")
+			a.stop(kept)
 		}
 		var err error
 		for patience := time.Now().Add(10 * time.Second); ; { // the command's end may not have been noticed yet
@@ -191,6 +194,7 @@ func TestForkRefusals(t *testing.T) {
 		t.Errorf("left behind: %v %v", entries, err)
 	}
 	a.says(a.ensure("p", spec), "echo well", "well")
+	a.says(a.ensure("kept", spec), "cat /mine", "mine")
 }
 
 // A fork that is killed after any of its steps has happened or can be done again, and

@@ -6,22 +6,17 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"io/fs"
-	"os"
 	"os/exec"
 	"path/filepath"
-	"strconv"
 	"strings"
 
 	"golang.org/x/sys/unix"
 
-	"hermes.example/hermes/internal/accounts"
 	"hermes.example/hermes/internal/guest/jail"
 	"hermes.example/hermes/internal/guestbin"
 	"hermes.example/hermes/internal/image"
 	"hermes.example/hermes/internal/image/unpack"
 	"hermes.example/hermes/internal/rundir"
-	"hermes.example/hermes/sandbox"
 )
 
 // Images opens the store of a home's images. Its layers have owners on disk that
@@ -74,24 +69,24 @@ const pinPrefix = "sandbox in "
 // getImage finds the image of the spec, or fetches it. A sandbox that has files keeps
 // the image that they are based on, also when its name stands for another one by now.
 func (c *creation) getImage(ctx context.Context) (err error) {
-	if c.stack, err = c.engine.finishFreezing(c.id.Home, c.dir); err != nil {
+	if c.stack, err = c.engine.finishFreezing(c.ID.Home, c.Dir); err != nil {
 		return err
 	}
-	if c.spec.Image == "" {
+	if c.Spec.Image == "" {
 		if len(c.stack.Sets) > 0 {
 			return fmt.Errorf("its files were forked from an image: name it, or remove the sandbox with its files")
 		}
 		return nil
 	}
-	source, err := image.Parse(c.spec.Image)
+	source, err := image.Parse(c.Spec.Image)
 	if err != nil {
 		return err
 	}
-	store, err := imagesFor(c.id.Home, c.ids)
+	store, err := imagesFor(c.ID.Home, c.ids)
 	if err != nil {
 		return err
 	}
-	pinned, err := store.Get(pin(c.dir))
+	pinned, err := store.Get(pin(c.Dir))
 	if err == nil && pinned.Source == source.String() {
 		return c.useImage(store, pinned)
 	}
@@ -112,14 +107,14 @@ func (c *creation) getImage(ctx context.Context) (err error) {
 		return err
 	}
 	// The directory comes first: a pin without one is garbage.
-	if err := c.makeDir(); err != nil {
+	if err := c.MakeDir(); err != nil {
 		return err
 	}
 	// Changes to one image mean nothing on another.
-	if err := removeAs(ctx, c.ids, filepath.Join(c.dir, rootName)); err != nil {
+	if err := removeAs(ctx, c.ids, filepath.Join(c.Dir, rootName)); err != nil {
 		return err
 	}
-	return store.Tag(ctx, pin(c.dir), img)
+	return store.Tag(ctx, pin(c.Dir), img)
 }
 
 func (c *creation) useImage(store *image.Store, img image.Image) error {
@@ -202,7 +197,7 @@ func (c *creation) describeImage() error {
 	if err := c.makeOwned(rootName); err != nil {
 		return err
 	}
-	top := filepath.Join(c.dir, rootName)
+	top := filepath.Join(c.Dir, rootName)
 	layers := filepath.Dir(filepath.Dir(c.layers[0]))
 	root := &jail.Image{Layers: jail.Bind{Source: layers}, Changes: jail.Bind{Source: top, Writable: true}}
 	for _, dir := range c.layers {
@@ -212,121 +207,8 @@ func (c *creation) describeImage() error {
 		}
 		root.Order = append(root.Order, rel)
 	}
-	c.config.Image = root
+	c.Config.Image = root
 	return errors.Join(c.handOverTree(&root.Layers, true), c.handOverTree(&root.Changes, false), c.describeStack())
-}
-
-// takeUser finds out who the image's commands run as, where the spec does not say.
-func (c *creation) takeUser() error {
-	if c.spec.User != "" || c.image.Config.User == "" {
-		return nil
-	}
-	user, err := lookUpUser(c.layers, c.image.Config.User)
-	if err != nil {
-		return fmt.Errorf("cannot use image %q: %w; name a user with --user", c.spec.Image, err)
-	}
-	if c.ids.Mode == idsSingle {
-		c.imageUser = user // there is nobody else to be than root; the posture says so
-		return nil
-	}
-	c.user = user
-	return nil
-}
-
-// nameUser says what the image calls the user that commands run as. One that it does
-// not know gets a line in its list: many programs refuse to run as nobody in particular.
-func (c *creation) nameUser() (name string, files []jail.File, err error) {
-	uid, gid, err := c.userIDs()
-	if err != nil {
-		return "", nil, err
-	}
-	entry, err := lookUp(c.layers, "etc/passwd", strconv.Itoa(uid))
-	if err != nil || len(entry) > 0 {
-		return first(entry), nil, err
-	}
-	known := ""
-	for _, dir := range c.layers {
-		if known, err = readInside(dir, "etc/passwd"); err == nil {
-			break
-		}
-	}
-	if known != "" && !strings.HasSuffix(known, "\n") {
-		known += "\n"
-	}
-	line, name := accounts.Stranger(uid, gid, sandbox.Home)
-	return name, []jail.File{{Path: "/etc/passwd", Content: []byte(known + line)}}, nil
-}
-
-func first(fields []string) string {
-	if len(fields) == 0 {
-		return ""
-	}
-	return fields[0]
-}
-
-// lookUpUser turns "name", "name:group" or numbers into ids, by the image's own files.
-func lookUpUser(layers []string, text string) (string, error) {
-	user, group, _ := strings.Cut(text, ":")
-	entry, err := lookUp(layers, "etc/passwd", user)
-	if err != nil {
-		return "", err
-	}
-	gid := "0"
-	if len(entry) > 3 {
-		user, gid = entry[2], entry[3]
-	}
-	if group != "" {
-		entry, err := lookUp(layers, "etc/group", group)
-		if err != nil {
-			return "", err
-		}
-		if gid = group; len(entry) > 2 {
-			gid = entry[2]
-		}
-	}
-	ids := user + ":" + gid
-	if _, _, err := (sandbox.Spec{User: ids}).UserIDs(); err != nil {
-		return "", fmt.Errorf("its user %q is not in its /etc/passwd", text)
-	}
-	return ids, nil
-}
-
-// lookUp finds the line of a name or a number in a file of the topmost layer that has
-// it. Nothing is found when there is no such line.
-func lookUp(layers []string, file, who string) ([]string, error) {
-	for _, dir := range layers {
-		text, err := readInside(dir, file)
-		if errors.Is(err, fs.ErrNotExist) {
-			continue
-		}
-		if err != nil {
-			return nil, err
-		}
-		for line := range strings.Lines(text) {
-			fields := strings.Split(strings.TrimSpace(line), ":")
-			if len(fields) > 2 && (fields[0] == who || fields[2] == who) {
-				return fields, nil
-			}
-		}
-		return nil, nil
-	}
-	return nil, nil
-}
-
-// readInside reads a small file of a layer, as hostile as it may be.
-func readInside(dir, file string) (string, error) {
-	root, err := os.OpenRoot(dir)
-	if err != nil {
-		return "", err
-	}
-	defer root.Close()
-	f, err := root.OpenFile(file, os.O_RDONLY|unix.O_NONBLOCK, 0)
-	if err != nil {
-		return "", err
-	}
-	defer f.Close()
-	text, err := io.ReadAll(io.LimitReader(f, mib))
-	return string(text), err
 }
 
 // extractInNamespace unpacks a layer as root of a user namespace that has the ids that

@@ -123,9 +123,17 @@ func (a *imageArena) stop(box *sandbox.Sandbox) {
 	}
 }
 
+// tools are the programs of most images here, which differ in other layers.
+var tools = sync.OnceValues(func() (hostimage.Layer, error) {
+	return hostimage.FromHost("bash", "sh", "cat", "ls", "id", "stat", "rm", "mkdir", "mv", "touch", "chmod", "ln", "find", "sort", "sleep", "readlink", "whoami", "echo", "wc")
+})
+
 func writeImage(t *testing.T, config hostimage.Config, layers ...[]hostimage.File) string {
 	t.Helper()
-	programs := []string{"bash", "sh", "cat", "ls", "id", "stat", "rm", "mkdir", "mv", "touch", "chmod", "ln", "find", "sort", "sleep", "readlink", "whoami", "echo", "wc"}
+	programs, err := tools()
+	if err != nil {
+		t.Fatal(err)
+	}
 	image, err := hostimage.Write(filepath.Join(t.TempDir(), "image"), config, programs, append([][]hostimage.File{hostimage.Base()}, layers...)...)
 	if err != nil {
 		t.Fatal(err)
@@ -146,6 +154,8 @@ func TestAnImageSaysWhoWhereAndWith(t *testing.T) {
 	a.says(box, "pwd; echo $GREETING; echo $PATH; ls", "/srv/app\nhello world\n/usr/bin:/bin\nfile")
 	if who != "0 0" {
 		a.says(box, "whoami; echo $USER; echo y >made; stat -c %U made; mkdir /etc/no 2>/dev/null || echo refused", "agent\nagent\nagent\nrefused")
+		// One whom the image does not know joins those whom it does.
+		a.says(a.ensure("stranger", sandbox.Spec{Image: image, User: "4321:4321"}), "whoami; stat -c %U /srv/app", "user\nagent")
 	}
 	other := a.ensure("other", sandbox.Spec{Image: image, User: "0:0", Cwd: "/tmp", Env: map[string]string{"GREETING": "mine"}})
 	a.says(other, "id -u; pwd; echo $GREETING", "0\n/tmp\nmine")
@@ -164,6 +174,15 @@ func TestChangesStayWithTheirSandboxAndTheirImage(t *testing.T) {
 	a.stop(box)
 	box = a.ensure("t", sandbox.Spec{Image: second})
 	a.says(box, "cat /etc/which; ls -d /new /moved 2>/dev/null", "second")
+}
+
+// Whoever commands run as has a name, also where a layer takes the image's list away.
+func TestAnImageThatHasNoUsersNamesItsOwn(t *testing.T) {
+	a := newImageArena(t, native.Options{})
+	for _, gone := range []string{"etc/.wh.passwd", ".wh.etc"} {
+		image := writeImage(t, hostimage.Config{}, []hostimage.File{{Name: gone}})
+		a.says(a.ensure(gone, sandbox.Spec{Image: image}), "whoami; wc -l </etc/passwd", "root\n1")
+	}
 }
 
 func TestLayersHideWhatTheyRemove(t *testing.T) {

@@ -24,7 +24,11 @@ func TestNative(t *testing.T) { runSuite(t, sandbox.Spec{}, without(t)) }
 
 // TestNativeOnImage runs it in sandboxes whose root is an image.
 func TestNativeOnImage(t *testing.T) {
-	image, err := hostimage.Write(filepath.Join(t.TempDir(), "image"), hostimage.Config{}, hostimage.Programs, hostimage.Base())
+	programs, err := hostimage.FromHost(hostimage.Programs...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	image, err := hostimage.Write(filepath.Join(t.TempDir(), "image"), hostimage.Config{}, programs, hostimage.Base())
 	if err != nil {
 		t.Fatal(err)
 	}

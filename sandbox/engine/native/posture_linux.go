@@ -19,7 +19,7 @@ func (c *creation) posture(r jail.Report) sandbox.Posture {
 	}
 	add(sandbox.FactIsolation, "namespaces", true, "")
 	namespaces := "user mount pid uts ipc cgroup"
-	if c.spec.Network == sandbox.NetworkNone {
+	if c.Spec.Network == sandbox.NetworkNone {
 		add(sandbox.FactNamespaces, namespaces+" net", true, "")
 	} else {
 		add(sandbox.FactNamespaces, namespaces, true, "")
@@ -52,7 +52,7 @@ func (c *creation) posture(r jail.Report) sandbox.Posture {
 			add(name, value, false, "not enforced: "+e.Reason)
 		}
 	}
-	l := c.spec.Limits
+	l := c.Spec.Limits
 	limit(sandbox.FactMemory, fmt.Sprintf("%d MiB", l.Memory>>20), l.Memory > 0, c.verdict.Memory)
 	limit(sandbox.FactCPUs, fmt.Sprintf("%g", l.CPUs), l.CPUs > 0, c.verdict.CPU)
 	if l.Pids > 0 && !c.verdict.Pids.Enforced() {
@@ -60,8 +60,8 @@ func (c *creation) posture(r jail.Report) sandbox.Posture {
 	} else {
 		limit(sandbox.FactPids, fmt.Sprint(l.Pids), l.Pids > 0, c.verdict.Pids)
 	}
-	host := c.spec.Network == sandbox.NetworkHost
-	add(sandbox.FactNetwork, string(c.spec.Network), !host, unless(!host, "the host's whole network is reachable"))
+	host := c.Spec.Network == sandbox.NetworkHost
+	add(sandbox.FactNetwork, string(c.Spec.Network), !host, unless(!host, "the host's whole network is reachable"))
 	add(c.rootFact(r))
 	if r.CommandCgroups {
 		add(sandbox.FactTreeKill, "by cgroup", true, "")

@@ -42,7 +42,7 @@ const (
 // describe makes the configuration of the sandbox.
 func (c *creation) describe(ctx context.Context) error {
 	var err error
-	if c.config, err = c.describeRoot(); err != nil {
+	if c.Config, err = c.describeRoot(); err != nil {
 		return err
 	}
 	if err := c.describeImage(); err != nil {
@@ -51,7 +51,10 @@ func (c *creation) describe(ctx context.Context) error {
 	if err := c.addBinds(); err != nil {
 		return err
 	}
-	return c.addDescriptors(ctx)
+	if err := c.GiveDoor(ctx); err != nil {
+		return err
+	}
+	return c.giveGroup()
 }
 
 // describeRoot describes everything that is the same for all sandboxes of a spec.
@@ -68,17 +71,18 @@ func (c *creation) describeRoot() (jail.Config, error) {
 		}
 	}
 	config := jail.Config{
-		Hostname:  hostname(c.id),
+		Hostname:  hostname(c.ID),
 		UID:       uid,
 		GID:       gid,
 		SetGroups: c.ids.Mode != idsSingle,
-		Loopback:  c.spec.Network == sandbox.NetworkNone,
+		Loopback:  c.Spec.Network == sandbox.NetworkNone,
 		Env:       c.environment(name),
 		Cwd:       c.cwd(),
-		Ephemeral: c.spec.Ephemeral,
+		Ephemeral: c.Spec.Ephemeral,
+		Successor: c.Spec.Successor,
 		Build:     c.engine.Build(),
 		Folders:   []string{"/etc", sandbox.Home, sandbox.Workspace},
-		Files:     append(users, networkFiles(c.id, c.spec.Network)...),
+		Files:     append(users, networkFiles(c.ID, c.Spec.Network)...),
 		Scratch: []jail.Scratch{
 			{Path: "/tmp", Size: 512 * mib, Mode: 0o1777},
 			{Path: "/var/tmp", Size: 256 * mib, Mode: 0o1777, NoExec: true},
@@ -87,17 +91,17 @@ func (c *creation) describeRoot() (jail.Config, error) {
 		},
 	}
 	if !c.verdict.Pids.Enforced() {
-		config.Processes = uint64(max(c.spec.Limits.Pids, 0))
+		config.Processes = uint64(max(c.Spec.Limits.Pids, 0))
 	}
-	if c.spec.Ephemeral {
+	if c.Spec.Ephemeral {
 		config.Scratch = append(config.Scratch, jail.Scratch{Path: sandbox.Home, Size: gib, Mode: 0o700, Owned: true},
 			jail.Scratch{Path: "/home", Size: gib, Mode: 0o755, Owned: true})
 		if !c.mounts(sandbox.Workspace) {
 			config.Scratch = append(config.Scratch, jail.Scratch{Path: sandbox.Workspace, Size: 10 * gib, Mode: 0o755, Owned: true})
 		}
 	}
-	if c.verdict.Memory.Enforced() && c.spec.Limits.Memory > 0 {
-		fit(config.Scratch, c.spec.Limits.Memory/2)
+	if c.verdict.Memory.Enforced() && c.Spec.Limits.Memory > 0 {
+		fit(config.Scratch, c.Spec.Limits.Memory/2)
 	}
 	switch {
 	case c.image == nil:
@@ -111,8 +115,8 @@ func (c *creation) describeRoot() (jail.Config, error) {
 // cwd is where commands start: where the spec says, else where the image says.
 func (c *creation) cwd() string {
 	switch {
-	case c.spec.Cwd != "":
-		return c.spec.Cwd
+	case c.Spec.Cwd != "":
+		return c.Spec.Cwd
 	case c.image != nil && path.IsAbs(c.image.Config.WorkDir):
 		return path.Clean(c.image.Config.WorkDir)
 	}
@@ -181,7 +185,7 @@ func exists(p string) bool {
 
 // mounts says whether the spec itself mounts something at target.
 func (c *creation) mounts(target string) bool {
-	for _, m := range c.spec.Mounts {
+	for _, m := range c.Spec.Mounts {
 		if path.Clean(m.Target) == target {
 			return true
 		}
@@ -194,17 +198,17 @@ func (c *creation) mounts(target string) bool {
 // engine's guest has ids that may not even reach them, so they are opened here:
 // the sandbox's own as they are, the host's with ids shifted to the sandbox's.
 func (c *creation) addBinds() error {
-	if !c.spec.Ephemeral {
+	if !c.Spec.Ephemeral {
 		for name, target := range map[string]string{"home": sandbox.Home, "workspace": sandbox.Workspace} {
 			if target == sandbox.Workspace && c.mounts(target) || c.stacked(target) {
 				continue
 			}
-			if err := c.addBind(jail.Bind{Source: filepath.Join(c.dir, name), Target: target, Writable: true, Owned: true}, false); err != nil {
+			if err := c.addBind(jail.Bind{Source: filepath.Join(c.Dir, name), Target: target, Writable: true, Owned: true}, false); err != nil {
 				return err
 			}
 		}
 	}
-	for _, m := range c.spec.Mounts {
+	for _, m := range c.Spec.Mounts {
 		if err := c.addBind(jail.Bind{Source: m.Source, Target: path.Clean(m.Target), Writable: !m.ReadOnly}, true); err != nil {
 			return err
 		}
@@ -216,29 +220,43 @@ func (c *creation) addBind(b jail.Bind, shift bool) error {
 	if !exists(b.Source) {
 		return fmt.Errorf("cannot mount %s: it does not exist", b.Source)
 	}
-	if c.ids.Mode == idsRange {
-		tree, err := c.openTree(b.Source, shift)
-		if err != nil {
-			return err
-		}
-		b.Descriptor = jail.MountFD + strconv.Itoa(len(c.files))
-		c.give(b.Descriptor, tree)
+	if err := c.handOverTree(&b, shift); err != nil {
+		return err
 	}
-	c.config.Binds = append(c.config.Binds, b)
+	c.Config.Binds = append(c.Config.Binds, b)
 	return nil
 }
 
-// openTree makes a detached mount of source that the guest can put into place.
-func (c *creation) openTree(source string, shift bool) (*os.File, error) {
+// handOverTree gives the guest a tree that it could not open itself.
+func (c *creation) handOverTree(b *jail.Bind, shift bool) error {
+	if c.ids.Mode != idsRange {
+		return nil
+	}
+	guest := 0
+	if shift {
+		guest = c.PID()
+	}
+	tree, err := openTree(b.Source, guest)
+	if err != nil {
+		return err
+	}
+	b.Descriptor = jail.MountFD + strconv.Itoa(len(c.Config.Descriptors))
+	c.Give(b.Descriptor, tree)
+	return nil
+}
+
+// openTree makes a detached mount of source that a guest can put into place, with ids
+// shifted to those of the guest, if one is given.
+func openTree(source string, guest int) (*os.File, error) {
 	fd, err := unix.OpenTree(unix.AT_FDCWD, source, unix.OPEN_TREE_CLONE|unix.OPEN_TREE_CLOEXEC|unix.AT_RECURSIVE)
 	if err != nil {
 		return nil, fmt.Errorf("cannot mount %s: %w", source, err)
 	}
 	tree := os.NewFile(uintptr(fd), source)
-	if !shift {
+	if guest == 0 {
 		return tree, nil
 	}
-	users, err := os.Open("/proc/" + strconv.Itoa(c.guest.PID) + "/ns/user")
+	users, err := os.Open("/proc/" + strconv.Itoa(guest) + "/ns/user")
 	if err == nil {
 		err = unix.MountSetattr(fd, "", unix.AT_EMPTY_PATH|unix.AT_RECURSIVE,
 			&unix.MountAttr{Attr_set: unix.MOUNT_ATTR_IDMAP, Userns_fd: uint64(users.Fd())})
@@ -270,7 +288,7 @@ func (c *creation) environment(user string) []string {
 			env[name] = value
 		}
 	}
-	for name, value := range c.spec.Env {
+	for name, value := range c.Spec.Env {
 		env[name] = value
 	}
 	list := make([]string, 0, len(env))
@@ -294,24 +312,6 @@ func (c *creation) hasFile(file string) bool {
 func hostname(id sandbox.Identity) string {
 	name := strings.Trim(strings.ReplaceAll(id.Name(), "_", "-"), "-.")
 	return name[:min(len(name), 63)]
-}
-
-// userFiles tell who exists in a sandbox that has no image to say so.
-func userFiles(uid, gid int) []jail.File {
-	passwd, _ := accounts.Stranger(0, 0, sandbox.Home)
-	passwd += "nobody:x:65534:65534:nobody:/nonexistent:/usr/sbin/nologin\n"
-	group := "root:x:0:\ntty:x:5:\nnogroup:x:65534:\n"
-	if uid != 0 {
-		line, _ := accounts.Stranger(uid, gid, sandbox.Home)
-		passwd += line
-	}
-	if gid != 0 {
-		group += fmt.Sprintf("user:x:%d:\n", gid)
-	}
-	const order = "passwd: files\ngroup: files\nshadow: files\nhosts: files dns\nservices: files\nprotocols: files\n"
-	return []jail.File{
-		{Path: "/etc/passwd", Content: []byte(passwd)}, {Path: "/etc/group", Content: []byte(group)}, {Path: "/etc/nsswitch.conf", Content: []byte(order)},
-	}
 }
 
 // networkFiles are the parts of /etc that must tell of the sandbox's place in the

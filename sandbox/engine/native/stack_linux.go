@@ -96,12 +96,12 @@ func (s stack) write(dir string, write func(string, []byte, os.FileMode) error) 
 // freeze moves what a sandbox has written under the sandbox, so that others can stand
 // on it too. The sandbox does not run. One that was killed is finished by whoever
 // comes next.
-func (e *Engine) freeze(home, dir string, ids idMap) (s stack, err error) {
+func (e *Engine) freeze(ctx context.Context, home, dir string, ids idMap) (s stack, err error) {
 	if s, err = e.finishFreezing(home, dir); err != nil {
 		return s, err
 	}
-	if len(s.Sets) >= deepest {
-		return s, fmt.Errorf("it was forked %d times: copy its files to a new one", len(s.Sets))
+	if s, err = e.fold(ctx, home, dir, s, ids); len(s.Sets) >= deepest {
+		return s, errors.Join(fmt.Errorf("it stands on the files of %d forks: discard some of them", len(s.Sets)), err)
 	}
 	var random [8]byte
 	rand.Read(random[:])
@@ -163,20 +163,20 @@ func ownDir(path string, ids idMap) error {
 // describeStack tells the guest of the frozen files, and has it lay the home and the
 // workspace over them.
 func (c *creation) describeStack() error {
-	frozen := c.engine.frozenDir(c.id.Home)
+	frozen := c.engine.frozenDir(c.ID.Home)
 	for _, id := range c.stack.Sets {
 		b := jail.Bind{Source: filepath.Join(frozen, id)}
 		if err := c.handOverTree(&b, false); err != nil {
 			return fmt.Errorf("cannot use the files that it was forked from: %w", err)
 		}
-		c.config.Image.Frozen = append(c.config.Image.Frozen, b)
+		c.Config.Image.Frozen = append(c.Config.Image.Frozen, b)
 	}
-	if len(c.stack.Sets) == 0 || c.spec.Ephemeral {
+	if len(c.stack.Sets) == 0 || c.Spec.Ephemeral {
 		return nil
 	}
 	for _, p := range parts[1:] {
 		if !c.mounts(p.at) {
-			c.config.Image.Parts = append(c.config.Image.Parts, jail.Part{Name: p.name, Target: p.at})
+			c.Config.Image.Parts = append(c.Config.Image.Parts, jail.Part{Name: p.name, Target: p.at})
 		}
 	}
 	return nil
@@ -184,21 +184,7 @@ func (c *creation) describeStack() error {
 
 // stacked says whether the guest lays what is at target over frozen files.
 func (c *creation) stacked(target string) bool {
-	return c.config.Image != nil && slices.ContainsFunc(c.config.Image.Parts, func(p jail.Part) bool { return p.Target == target })
-}
-
-// handOverTree gives the guest a tree that it could not open itself.
-func (c *creation) handOverTree(b *jail.Bind, shift bool) error {
-	if c.ids.Mode != idsRange {
-		return nil
-	}
-	tree, err := c.openTree(b.Source, shift)
-	if err != nil {
-		return err
-	}
-	b.Descriptor = fmt.Sprint(jail.MountFD, len(c.files))
-	c.give(b.Descriptor, tree)
-	return nil
+	return c.Config.Image != nil && slices.ContainsFunc(c.Config.Image.Parts, func(p jail.Part) bool { return p.Target == target })
 }
 
 // rememberSpec writes down what a sandbox with an image is like, for when it comes

@@ -7,7 +7,6 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"hermes.example/hermes/internal/guest/spawn"
 	"hermes.example/hermes/sandbox"
 )
 
@@ -51,7 +50,7 @@ func Try(ctx context.Context, o Options, home string, cmd *exec.Cmd) Trial {
 
 // tryShift mounts dir as a sandbox whose guest is process pid would get it.
 func tryShift(dir string, pid int) error {
-	tree, err := (&creation{guest: &spawn.Process{PID: pid}}).openTree(dir, true)
+	tree, err := openTree(dir, pid)
 	if err == nil {
 		tree.Close() // a mount that is nowhere ends with its descriptor
 	}

@@ -23,9 +23,9 @@ const (
 	longestSocket = 107
 )
 
-// Listen makes a sandbox's run directory and in it the door to its guest, who gets
+// listen makes a sandbox's run directory and in it the door to its guest, who gets
 // it as a descriptor.
-func (c *Core) Listen(id sandbox.Identity) (*net.UnixListener, error) {
+func (c *Core) listen(id sandbox.Identity) (*net.UnixListener, error) {
 	run := c.RunDir(id)
 	if err := os.Mkdir(run, 0o700); err != nil {
 		return nil, fmt.Errorf("cannot make its run directory: %w", err)
@@ -74,10 +74,10 @@ func socketIn(dir *os.File) string {
 	return fmt.Sprintf("/proc/self/fd/%d/%s", dir.Fd(), socketName)
 }
 
-// HoldSpool opens the spool of the sandbox in dir, locked. The guest holds the lock
+// holdSpool opens the spool of the sandbox in dir, locked. The guest holds the lock
 // as long as it lives, which is what others see of it who share the directory but
 // not the machine. Some file systems cannot.
-func HoldSpool(ctx context.Context, dir string) (*os.File, error) {
+func holdSpool(ctx context.Context, dir string) (*os.File, error) {
 	spool, err := os.Open(filepath.Join(dir, SpoolName))
 	if err != nil {
 		return nil, err

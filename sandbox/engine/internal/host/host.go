@@ -1,10 +1,10 @@
 // Package host is what engines have in common whose sandboxes are processes of
-// this machine: how a sandbox is found again, its state file, run directory and
-// socket, how one that has died is told from one that lives, and how all of it
-// goes away.
+// this machine: how a sandbox is made and handed over, how it is found again, its
+// state file, run directory and socket, how one that has died is told from one that
+// lives, and how all of it goes away.
 //
 // The native and the local engine embed a Core and give it a Body, which is what
-// differs between them: how a sandbox is made, how it is ended, and whose its files
+// differs between them: what a sandbox is made of, how it is ended, and whose its files
 // are. It knows nothing of namespaces and mounts, and it must never signal a process
 // of which it is not sure, nor touch a sandbox of another home or engine.
 package host

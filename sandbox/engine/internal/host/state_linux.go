@@ -57,10 +57,10 @@ func readState(dir string) (*State, error) {
 
 const startAnew = "remove the sandbox with its files to start anew"
 
-// Write replaces the state for all processes at once. It does not wait for the
+// write replaces the state for all processes at once. It does not wait for the
 // disk: what it says is about a process that no crash of the machine survives,
 // and who owns the files can be read off the files.
-func (s *State) Write(dir string) error {
+func (s *State) write(dir string) error {
 	data, err := json.MarshalIndent(s, "", "  ")
 	if err != nil {
 		return err
@@ -68,8 +68,8 @@ func (s *State) Write(dir string) error {
 	return atomicfile.Replace(filepath.Join(dir, stateName), data, 0o600)
 }
 
-// Describe fills in which process the guest is.
-func (s *State) Describe(pid int) error {
+// describe fills in which process the guest is.
+func (s *State) describe(pid int) error {
 	started, err := startTime(pid)
 	if err != nil {
 		return err

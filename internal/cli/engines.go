@@ -1,0 +1,109 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"runtime"
+	"strings"
+	"time"
+
+	"hermes.example/hermes/internal/config"
+	"hermes.example/hermes/internal/daemon"
+	"hermes.example/hermes/sandbox"
+	"hermes.example/hermes/sandbox/engine/docker"
+	"hermes.example/hermes/sandbox/engine/local"
+	"hermes.example/hermes/sandbox/engine/native"
+)
+
+// engines makes the engines of this build by their names.
+var engines = map[string]func(*app, config.Config) (sandbox.Engine, error){
+	"native": func(a *app, c config.Config) (sandbox.Engine, error) {
+		return native.New(native.Options{Root: c.SandboxRoot, Progress: a.newFetching()})
+	},
+	"local": func(_ *app, c config.Config) (sandbox.Engine, error) {
+		return local.New(local.Options{Root: c.SandboxRoot})
+	},
+	// Who asks for Docker and has only Podman gets that.
+	"docker": func(a *app, c config.Config) (sandbox.Engine, error) { return newDocker(a, c, daemon.Options{}) },
+	"podman": func(a *app, c config.Config) (sandbox.Engine, error) {
+		return newDocker(a, c, daemon.Options{Kind: daemon.Podman})
+	},
+}
+
+func engineNames() []string { return sortedNames(engines) }
+
+// newDocker returns the engine of a daemon, which must answer.
+func newDocker(a *app, c config.Config, o daemon.Options) (sandbox.Engine, error) {
+	ctx := context.Background() // the search has bounds of its own
+	o.Lookup, o.Warn = a.lookup, func(line string) { a.say("%s", line) }
+	found, err := daemon.Find(ctx, o)
+	if err != nil {
+		return nil, err
+	}
+	api, err := found.Client()
+	if err != nil {
+		return nil, err
+	}
+	arch := runtime.GOARCH
+	if found.Path() == "" { // it may be on a machine of another kind
+		facts, err := found.Ask(ctx, api)
+		if err != nil {
+			return nil, err
+		}
+		arch = facts.Arch
+	}
+	return docker.New(docker.Options{Client: api, Name: string(found.Kind), Arch: arch, Root: c.SandboxRoot, Progress: a.newFetching(), Warn: o.Warn})
+}
+
+// managerOf returns a manager of the engine of that name.
+func managerOf(a *app, c config.Config, name string) (*sandbox.Manager, error) {
+	newEngine, ok := engines[name]
+	if !ok {
+		return nil, &settingError{fmt.Sprintf("cannot use the backend %q: this hermes has %s; set terminal.backend or TERMINAL_ENV to one of them", name, strings.Join(engineNames(), ", "))}
+	}
+	e, err := newEngine(a, c)
+	if err != nil {
+		return nil, cannot("use the engine "+name, err)
+	}
+	return newManager(c, e), nil
+}
+
+func newManager(c config.Config, e sandbox.Engine) *sandbox.Manager {
+	// A lifetime of zero means the shortest to the user, the default to the Manager.
+	return sandbox.NewManager(e, sandbox.Options{Lifetime: max(c.Lifetime, time.Second), NoSweep: !c.OrphanReaper})
+}
+
+// otherPatience is how long a daemon may take to answer that nobody asked for by name.
+const otherPatience = time.Second
+
+// everyManager returns the managers of the engines that a command without --engine is
+// about, that of the target first.
+func (t *target) everyManager(a *app) ([]*sandbox.Manager, config.Config, error) {
+	m, c, err := t.open(a)
+	if err != nil || t.engineGiven() {
+		return []*sandbox.Manager{m}, c, err
+	}
+	all := []*sandbox.Manager{m}
+	for _, name := range engineNames() {
+		e, err := otherEngine(a, c, name)
+		var missing *daemon.Error
+		switch {
+		case err == nil && e.Name() != m.EngineName():
+			all = append(all, newManager(c, e))
+		case errors.As(err, &missing) && missing.Reason != daemon.NotFound:
+			a.say("the sandboxes of %s are left out: %v", name, err)
+		}
+		// Any other that this system cannot have has no sandboxes here.
+	}
+	return all, c, nil
+}
+
+// otherEngine is an engine that nobody asked for by name.
+func otherEngine(a *app, c config.Config, name string) (sandbox.Engine, error) {
+	switch kind := daemon.Kind(name); kind {
+	case daemon.Docker, daemon.Podman:
+		return newDocker(a, c, daemon.Options{Kind: kind, Patience: otherPatience})
+	}
+	return engines[name](a, c)
+}

@@ -1,0 +1,152 @@
+package e2e
+
+import (
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/moby/moby/client"
+
+	"hermes.example/hermes/sandbox"
+	"hermes.example/hermes/test/containers"
+)
+
+// inDocker is a world whose sandboxes are containers of a small image.
+func inDocker(t *testing.T) (*world, *client.Client) {
+	api := containers.Docker(t)
+	w := newWorld(t, nil)
+	w.env = append(w.env, "TERMINAL_ENV=docker", "DOCKER_HOST="+api.DaemonHost(), "TERMINAL_DOCKER_IMAGE="+containers.Busybox.In(t, api))
+	return w, api
+}
+
+func TestDockerSandbox(t *testing.T) {
+	w, api := inDocker(t)
+	if got := w.must("sandbox", "exec", "-c", "echo $PWD $HOME; cat /proc/1/comm; echo kept >/workspace/file"); got != "/root /root\nhermes-guest\n" {
+		t.Errorf("got %q", got)
+	}
+	// Another process finds it, by the session that the first began.
+	w.must("sandbox", "exec", "--session", "s", "-c", "cd /tmp; export COLOUR=green")
+	if got := w.must("sandbox", "exec", "--session", "s", "-c", "echo $PWD $COLOUR"); got != "/tmp green\n" {
+		t.Errorf("got %q", got)
+	}
+	all := decode[[]sandbox.Info](t, w.must("sandbox", "ls", "--json"))
+	if len(all) != 1 || all[0].Engine != "docker" || all[0].State != sandbox.Running {
+		t.Errorf("ls: %+v", all)
+	}
+	found, err := api.ContainerInspect(t.Context(), "hermes-"+all[0].Identity.Key(), client.ContainerInspectOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	host := found.Container.HostConfig
+	if host.Memory != 5120<<20 || host.NanoCPUs != 1e9 || host.PidsLimit == nil || *host.PidsLimit != 256 || host.ShmSize != 1<<30 || host.NetworkMode != "bridge" {
+		t.Errorf("the container has %+v", host.Resources)
+	}
+	w.must("sandbox", "rm", "default")
+	if got := w.must("sandbox", "exec", "-c", "cat /workspace/file"); got != "kept\n" {
+		t.Errorf("after its removal the files are %q", got)
+	}
+	if content, err := os.ReadFile(filepath.Join(w.home, "sandboxes", "docker", "default", "workspace", "file")); err != nil || string(content) != "kept\n" {
+		t.Errorf("on the host: %q, %v", content, err)
+	}
+}
+
+// ls is about all engines.
+func TestLsOfAllEngines(t *testing.T) {
+	w, _ := inDocker(t)
+	w.must("sandbox", "exec", "--", "true")
+	w.must("sandbox", "exec", "--engine", "native", "--task", "other", "--", "true")
+	var seen []string
+	for _, info := range decode[[]sandbox.Info](t, w.must("sandbox", "ls", "--json")) {
+		seen = append(seen, info.Engine+" "+info.Identity.Task)
+	}
+	if got := strings.Join(seen, ", "); got != "docker default, native other" {
+		t.Errorf("ls shows %s", got)
+	}
+	if one := decode[[]json.RawMessage](t, w.must("sandbox", "ls", "--engine", "native", "--json")); len(one) != 1 {
+		t.Errorf("of one engine it shows %d", len(one))
+	}
+}
+
+// A value that is forwarded is in the commands that it is for, fresh each time, and
+// nowhere that others see: neither in the daemon's record nor in any arguments.
+func TestForwardedValuesInDocker(t *testing.T) {
+	w, api := inDocker(t)
+	const secret = "s3cret-of-the-test"
+	w.env = append(w.env, `TERMINAL_DOCKER_FORWARD_ENV=["TOKEN","FROM_FILE"]`, `TERMINAL_DOCKER_ENV={"PLAIN":1}`, "TOKEN="+secret)
+	if err := os.WriteFile(filepath.Join(w.home, ".env"), []byte("FROM_FILE='in the file'\nTOKEN=other\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { os.Remove(filepath.Join(w.home, ".env")) })
+	look := []string{"sandbox", "exec", "--session", "s", "-c", "echo $TOKEN, $FROM_FILE, $PLAIN"}
+	if got := w.must(look...); got != secret+", in the file, 1\n" {
+		t.Errorf("got %q", got)
+	}
+	w.must("sandbox", "start", "--", "sleep", "300")
+	arguments, err := filepath.Glob("/proc/[0-9]*/cmdline")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, file := range arguments {
+		if text, err := os.ReadFile(file); err == nil && strings.Contains(string(text), secret) {
+			t.Errorf("the value is in %s", file)
+		}
+	}
+	id := decode[[]sandbox.Info](t, w.must("sandbox", "ls", "--json"))[0].Identity
+	found, err := api.ContainerInspect(t.Context(), "hermes-"+id.Key(), client.ContainerInspectOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	record, err := json.Marshal(found.Container)
+	if err != nil || strings.Contains(string(record), secret) {
+		t.Errorf("the daemon knows the value: %v", err)
+	}
+	w.env = append(w.env, "TOKEN=rotated")
+	if got := w.must(look...); got != "rotated, in the file, 1\n" {
+		t.Errorf("a rotated one: %q", got)
+	}
+	w.env = append(w.env, `TERMINAL_DOCKER_FORWARD_ENV=[]`)
+	if got := w.must(look...); got != ", , 1\n" {
+		t.Errorf("one that is no longer forwarded: %q", got)
+	}
+}
+
+// Without persistence across processes each has a container of its own, which ends with
+// it and is never adopted; the files of the task are the same.
+func TestDockerSandboxOfOneProcess(t *testing.T) {
+	w, api := inDocker(t)
+	w.env = append(w.env, "TERMINAL_DOCKER_PERSIST_ACROSS_PROCESSES=false")
+	first := w.command("sandbox", "exec", "-c", "hostname >/workspace/first; until [ -e /workspace/go ]; do sleep 0.02; done")
+	if err := first.Start(); err != nil {
+		t.Fatal(err)
+	}
+	own := ""
+	eventually(t, "the first process has its sandbox", func() bool {
+		own = w.must("sandbox", "exec", "-c", "cat /workspace/first 2>/dev/null; true")
+		return own != ""
+	})
+	if other := w.must("sandbox", "exec", "-c", "hostname; : >/workspace/go"); other == own {
+		t.Errorf("two processes were in %s", own)
+	}
+	if err := first.Wait(); err != nil {
+		t.Errorf("the first: %v", err)
+	}
+	ours := containers.Labelled("hermes-home", sandbox.Identity{Home: w.home}.Labels()["hermes-home"])
+	if left := containers.Snapshot(t, api, ours); len(left) > 0 {
+		t.Errorf("left are %v", left)
+	}
+}
+
+func TestADaemonThatIsNotThere(t *testing.T) {
+	w := newWorld(t, nil)
+	w.env = append(w.env, "TERMINAL_ENV=docker", "DOCKER_HOST=unix://"+filepath.Join(w.dir, "no.sock"))
+	r := w.hermes("sandbox", "exec", "--", "true")
+	if r.code != 125 || !oneLine(r.stderr) || !strings.Contains(r.stderr, "DOCKER_HOST") {
+		t.Errorf("got %v", r)
+	}
+	w.env = append(w.env, "TERMINAL_ENV=native")
+	if r := w.hermes("sandbox", "ls"); r.code != 0 {
+		t.Errorf("ls without it: %v", r)
+	}
+}
