@@ -1,22 +1,15 @@
 package docker
 
 import (
-	"archive/tar"
-	"bytes"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
-	"maps"
 	"os"
-	"path"
 	"path/filepath"
 	"strings"
 
 	"github.com/containerd/errdefs"
 	"github.com/moby/moby/api/types/mount"
-	"github.com/moby/moby/api/types/volume"
 	"github.com/moby/moby/client"
 
 	"hermes.example/hermes/internal/contained"
@@ -29,9 +22,6 @@ import (
 
 // errUnseen means that the daemon does not see our files.
 var errUnseen = errors.New("the daemon does not see this machine's files")
-
-// labelKept marks a volume in which a sandbox keeps files, and says which.
-const labelKept = "hermes-keeps"
 
 // isUnseen says whether the daemon refused to make a container because of our door.
 func (m *making) isUnseen(err error) bool {
@@ -111,57 +101,6 @@ func (m *making) leaveOutMounts() error {
 	return nil
 }
 
-// makeVolumes makes those in which the sandbox keeps its files, or finds them.
-func (m *making) makeVolumes(ctx context.Context) error {
-	identity, err := json.Marshal(m.id)
-	if err != nil {
-		return err
-	}
-	for _, k := range m.kept() {
-		labels := maps.Clone(m.id.Labels())
-		labels[labelIdentity], labels[labelKept] = string(identity), k.name
-		name := containerName(m.id) + "-" + k.name
-		made, err := m.engine.api.VolumeCreate(ctx, client.VolumeCreateOptions{Name: name, Labels: labels})
-		if err != nil {
-			return fmt.Errorf("cannot make its volume %s: %w", name, explain(err))
-		}
-		if !isOf(made.Volume.Labels, m.id) {
-			return fmt.Errorf("the volume %s is not of this sandbox, but has the name of one of its own: remove it", name)
-		}
-		m.own = append(m.own, mount.Mount{Type: mount.TypeVolume, Source: name, Target: k.target, VolumeOptions: &mount.VolumeOptions{NoCopy: true}})
-	}
-	return nil
-}
-
-// keptVolumes are those in which an identity's sandbox keeps files, be it still there or
-// removed.
-func (e *Engine) keptVolumes(ctx context.Context, id sandbox.Identity) ([]volume.Volume, error) {
-	filters := client.Filters{}
-	filters.Add("label", labelKept)
-	all, err := e.api.VolumeList(ctx, client.VolumeListOptions{Filters: filters})
-	if err != nil {
-		return nil, explain(err)
-	}
-	var ours []volume.Volume
-	for _, v := range all.Items {
-		if isOf(v.Labels, id) {
-			ours = append(ours, v)
-		}
-	}
-	return ours, nil
-}
-
-// removeVolumes removes what an identity's sandbox keeps in volumes.
-func (e *Engine) removeVolumes(ctx context.Context, id sandbox.Identity) error {
-	all, err := e.keptVolumes(ctx, id)
-	for _, v := range all {
-		if _, failed := e.api.VolumeRemove(ctx, v.Name, client.VolumeRemoveOptions{}); failed != nil && !isNotFound(failed) {
-			err = errors.Join(err, fmt.Errorf("cannot remove the volume %s: %w", v.Name, explain(failed)))
-		}
-	}
-	return err
-}
-
 // findFile looks for a file of ours through the daemon's eyes. It makes nothing there:
 // what is bound is the root, which every machine has, of a container that never starts.
 func (e *Engine) findFile(ctx context.Context, image, dir string) error {
@@ -183,40 +122,3 @@ func (e *Engine) findFile(ctx context.Context, image, dir string) error {
 	})
 }
 
-// give makes the roots of mounts the sandbox's user's, through a container that never
-// starts: that needs no right on the daemon's machine, nor in the sandbox.
-func (e *Engine) give(ctx context.Context, image string, mounts []mount.Mount, spec sandbox.Spec) error {
-	uid, gid := 0, 0
-	if spec.User != "" {
-		var err error
-		if uid, gid, err = spec.UserIDs(); err != nil {
-			return err
-		}
-	}
-	const above = contained.Root + "/given"
-	var archive bytes.Buffer
-	w := tar.NewWriter(&archive)
-	var moved []mount.Mount
-	for _, m := range mounts {
-		name := path.Base(m.Target)
-		m.Target = path.Join(above, name)
-		moved = append(moved, m)
-		if err := w.WriteHeader(&tar.Header{Typeflag: tar.TypeDir, Name: name + "/", Mode: 0o711, Uid: uid, Gid: gid}); err != nil {
-			return err
-		}
-	}
-	if err := w.Close(); err != nil {
-		return err
-	}
-	err := e.withUnstarted(ctx, image, moved, func(id string) error {
-		_, err := e.api.CopyToContainer(ctx, id, client.CopyToContainerOptions{DestinationPath: above, Content: io.Reader(&archive)})
-		if err != nil {
-			return explain(err)
-		}
-		return nil
-	})
-	if err != nil {
-		return fmt.Errorf("cannot give its directories to user %d: %w", uid, err)
-	}
-	return nil
-}

@@ -5,6 +5,7 @@ import (
 	"context"
 	"os"
 	"path/filepath"
+	"runtime"
 	"slices"
 	"strings"
 	"testing"
@@ -16,6 +17,7 @@ import (
 
 	"hermes.example/hermes/internal/contained"
 	"hermes.example/hermes/sandbox"
+	"hermes.example/hermes/sandbox/engine/docker"
 	"hermes.example/hermes/sandbox/enginetest"
 	"hermes.example/hermes/test/containers"
 )
@@ -65,13 +67,21 @@ type far struct {
 
 func newFar(t *testing.T, api *client.Client) *far {
 	t.Helper()
-	t.Setenv(hostVariable, api.DaemonHost())
-	e, err := newEngine()
+	return newFarOf(t, api, "docker")
+}
+
+func newFarOf(t *testing.T, api *client.Client, kind string) *far {
+	t.Helper()
+	e, err := docker.New(docker.Options{Client: api, Name: kind, Arch: runtime.GOARCH})
 	if err != nil {
 		t.Fatal(err)
 	}
+	image := os.Getenv(imageVariable)
+	if image == "" {
+		image = containers.Busybox.In(t, api)
+	}
 	f := &far{Manager: sandbox.NewManager(e, sandbox.Options{NoSweep: true}), t: t, engine: e, api: api,
-		spec: sandbox.Spec{Image: debian(t, api), Cwd: sandbox.Workspace, Network: sandbox.NetworkNone},
+		spec: sandbox.Spec{Image: image, Cwd: sandbox.Workspace, Network: sandbox.NetworkNone},
 		id:   sandbox.Identity{Home: t.TempDir(), Task: "far"}.Normal()}
 	t.Cleanup(func() {
 		ctx, cancel := context.WithTimeout(context.Background(), hang)
@@ -141,13 +151,18 @@ func (f *far) volumes() (names []string) {
 	return names
 }
 
-// TestD17ADaemonThatDoesNotSeeOurFiles is one on another machine, as far as files go.
-func TestD17ADaemonThatDoesNotSeeOurFiles(t *testing.T) {
+// TestD17TheSuiteElsewhere is a part of the suite on a daemon that is on another machine,
+// as far as files go.
+func TestD17TheSuiteElsewhere(t *testing.T) {
 	d := elsewhere(t)
-	t.Run("conforms", func(t *testing.T) { conform(t, d.Client(), farLacks, themes...) })
-	t.Run("conforms over TCP", func(t *testing.T) {
+	t.Run("socket", func(t *testing.T) { conform(t, d.Client(), farLacks, themes...) })
+	t.Run("TCP", func(t *testing.T) {
 		conform(t, containers.Connect(t, containers.NewProxy(t, d.Client()).TCPHost), farLacks, "commands", "reuse")
 	})
+}
+
+func TestD17WhatIsNotSeenIsNotBound(t *testing.T) {
+	d := elsewhere(t)
 	t.Run("files are in volumes, and nothing is bound", func(t *testing.T) { filesInVolumes(t, newFar(t, d.Client())) })
 	t.Run("it is the same after a stop", func(t *testing.T) { farAfterStop(t, newFar(t, d.Client())) })
 	t.Run("directories are the user's", func(t *testing.T) {
@@ -265,7 +280,7 @@ func TestOverTCP(t *testing.T) {
 	t.Run("direct", func(t *testing.T) { conform(t, api, nil, "commands", "reuse") })
 	t.Run("bridged", func(t *testing.T) {
 		t.Setenv(bridgeVariable, "1")
-		conform(t, api, map[enginetest.Ability]string{enginetest.DirectLines: "a connection costs a process in the container"}, "commands", "replay", "background")
+		conform(t, api, map[enginetest.Ability]string{enginetest.DirectLines: farLacks[enginetest.DirectLines]}, "commands", "replay", "background")
 	})
 }
 
