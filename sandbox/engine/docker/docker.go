@@ -14,6 +14,7 @@ import (
 	"log/slog"
 	"path/filepath"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/moby/moby/client"
@@ -56,6 +57,7 @@ type Engine struct {
 	run     string
 	log     *slog.Logger
 	volume  sync.Mutex
+	near    atomic.Bool // Podman was seen to see our files
 	// What is known of identities, because every command asks for it.
 	normals, links, pids sync.Map
 }

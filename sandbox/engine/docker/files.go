@@ -123,6 +123,7 @@ func (m *making) forgetDirs() {
 	for _, k := range m.kept() {
 		os.Remove(filepath.Join(m.engine.dir(m.id), k.name))
 	}
+	os.Remove(m.engine.dir(m.id))
 }
 
 // undo removes what only a sandbox that was not made would have used. Volumes are not

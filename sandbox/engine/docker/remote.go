@@ -2,10 +2,12 @@ package docker
 
 import (
 	"context"
+	"crypto/rand"
 	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/containerd/errdefs"
@@ -23,9 +25,12 @@ import (
 // errUnseen means that the daemon does not see our files.
 var errUnseen = errors.New("the daemon does not see this machine's files")
 
-// isUnseen says whether the daemon refused to make a container because of our door.
+// isUnseen says whether the daemon refused to make a container because of a directory
+// that we have just made.
 func (m *making) isUnseen(err error) bool {
-	return m.door != "" && errdefs.IsInvalidArgument(err) && strings.Contains(err.Error(), m.door)
+	return errdefs.IsInvalidArgument(err) && slices.ContainsFunc(m.own, func(own mount.Mount) bool {
+		return own.Type == mount.TypeBind && strings.Contains(err.Error(), own.Source)
+	})
 }
 
 // createNear makes the container with directories of ours. Podman makes those that it
@@ -38,10 +43,11 @@ func (m *making) createNear(ctx context.Context) (string, error) {
 	if err := m.checkPlaces(); err != nil {
 		return "", err
 	}
-	if m.engine.options.Name == "podman" {
-		if err := m.engine.findFile(ctx, m.image.ID, m.door); err != nil {
+	if m.engine.options.Name == "podman" && !m.engine.near.Load() {
+		if err := m.engine.findOurs(ctx, m.image.ID, m.own); err != nil {
 			return "", err
 		}
+		m.engine.near.Store(true)
 	}
 	made, err := m.create(ctx)
 	if err == nil && len(m.foreign) > 0 {
@@ -101,24 +107,26 @@ func (m *making) leaveOutMounts() error {
 	return nil
 }
 
-// findFile looks for a file of ours through the daemon's eyes. It makes nothing there:
-// what is bound is the root, which every machine has, of a container that never starts.
-func (e *Engine) findFile(ctx context.Context, image, dir string) error {
-	token := filepath.Join(dir, "here")
-	if err := os.WriteFile(token, nil, 0o600); err != nil {
-		return err
-	}
-	defer os.Remove(token)
+// findOurs looks for directories of ours through the daemon's eyes, by files that are
+// fresh. It makes nothing there: what is bound is the root, which every machine has, of
+// a container that never starts.
+func (e *Engine) findOurs(ctx context.Context, image string, ours []mount.Mount) error {
 	const root = contained.Root + "/caller"
 	return e.withUnstarted(ctx, image, []mount.Mount{bind("/", root, true)}, func(id string) error {
-		_, err := e.api.ContainerStatPath(ctx, id, client.ContainerStatPathOptions{Path: root + filepath.ToSlash(token)})
-		if isNotFound(err) {
-			return errUnseen
-		}
-		if err != nil {
-			return explain(err)
+		for _, own := range ours {
+			token := filepath.Join(filepath.Dir(own.Source), "here-"+rand.Text())
+			if err := os.WriteFile(token, nil, 0o600); err != nil {
+				return err
+			}
+			_, err := e.api.ContainerStatPath(ctx, id, client.ContainerStatPathOptions{Path: root + filepath.ToSlash(token)})
+			os.Remove(token)
+			if isNotFound(err) {
+				return errUnseen
+			}
+			if err != nil {
+				return explain(err)
+			}
 		}
 		return nil
 	})
 }
-

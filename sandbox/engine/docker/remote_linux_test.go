@@ -234,6 +234,9 @@ func farMounts(t *testing.T, f *far) {
 	if got := f.volumes(); len(got) > 0 {
 		t.Errorf("it left the volumes %q", got)
 	}
+	if kept, err := f.keeps(); err != nil || kept {
+		t.Errorf("it keeps files: %t, %v", kept, err)
+	}
 	// What every sandbox of a profile has is left out.
 	f.says("ls -A ~", "", func(s *sandbox.Spec) {
 		s.Mounts = []sandbox.Mount{{Source: dir, Target: sandbox.Home + "/.hermes/skills", ReadOnly: true, Origin: sandbox.ByProfile}}

@@ -71,14 +71,14 @@ var variants = []variant{
 	{
 		name: "D17-every-daemon-is-near", test: "TestD17WhatIsNotSeenIsNotBound", in: "sandbox/engine/docker",
 		file: "sandbox/engine/docker/remote.go",
-		old:  "return m.door != \"\" && errdefs.IsInvalidArgument(err) && strings.Contains(err.Error(), m.door)",
-		new:  "return false && errdefs.IsInvalidArgument(err) && strings.Contains(err.Error(), m.door)",
+		old:  "return errdefs.IsInvalidArgument(err) && ",
+		new:  "return false && errdefs.IsInvalidArgument(err) && ",
 	},
 	{
 		name: "D17-podman-makes-what-it-does-not-see", test: "TestD17PodmanMakesNoDirectories", in: "sandbox/engine/docker",
 		file: "sandbox/engine/docker/remote.go",
-		old:  "		if isNotFound(err) {\n			return errUnseen\n		}\n",
-		new:  "		if isNotFound(err) {\n			return nil\n		}\n",
+		old:  "			if isNotFound(err) {\n				return errUnseen\n			}\n",
+		new:  "			if isNotFound(err) {\n				continue\n			}\n",
 	},
 	{
 		name: "D01-killed-cgroup-used-again", test: "TestGuestCannotBeStopped",
