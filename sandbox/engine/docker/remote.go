@@ -74,7 +74,7 @@ func (m *making) createFar(ctx context.Context) (string, error) {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return "", fmt.Errorf("cannot make its directory: %w", err)
 	}
-	before, err := m.engine.keptVolumes(ctx, m.id)
+	before, err := m.engine.keptVolumes(ctx, only(m.id))
 	if err != nil {
 		return "", err
 	}

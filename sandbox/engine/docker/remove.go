@@ -93,7 +93,7 @@ func (e *Engine) Keeps(ctx context.Context, id sandbox.Identity) (bool, error) {
 	id = id.Normal()
 	_, err := os.Stat(e.dir(id))
 	if errors.Is(err, os.ErrNotExist) {
-		volumes, err := e.keptVolumes(ctx, id)
+		volumes, err := e.keptVolumes(ctx, only(id))
 		return len(volumes) > 0, err
 	}
 	return err == nil, err

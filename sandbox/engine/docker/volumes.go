@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"maps"
 	"path"
+	"slices"
 
 	"github.com/moby/moby/api/types/mount"
 	"github.com/moby/moby/api/types/volume"
@@ -43,27 +44,28 @@ func (m *making) makeVolumes(ctx context.Context) error {
 	return nil
 }
 
-// keptVolumes are those in which an identity's sandbox keeps files, be it still there or
-// removed.
-func (e *Engine) keptVolumes(ctx context.Context, id sandbox.Identity) ([]volume.Volume, error) {
+// keptVolumes are those in which sandboxes keep files, be they still there or removed.
+func (e *Engine) keptVolumes(ctx context.Context, of func(sandbox.Identity) bool) ([]volume.Volume, error) {
 	filters := client.Filters{}
 	filters.Add("label", labelKept)
 	all, err := e.api.VolumeList(ctx, client.VolumeListOptions{Filters: filters})
 	if err != nil {
 		return nil, explain(err)
 	}
-	var ours []volume.Volume
-	for _, v := range all.Items {
-		if isOf(v.Labels, id) {
-			ours = append(ours, v)
-		}
-	}
-	return ours, nil
+	return slices.DeleteFunc(all.Items, func(v volume.Volume) bool {
+		var theirs sandbox.Identity
+		return json.Unmarshal([]byte(v.Labels[labelIdentity]), &theirs) != nil || !of(theirs)
+	}), nil
+}
+
+// only is true of one identity.
+func only(id sandbox.Identity) func(sandbox.Identity) bool {
+	return func(other sandbox.Identity) bool { return other == id }
 }
 
 // removeVolumes removes what an identity's sandbox keeps in volumes.
 func (e *Engine) removeVolumes(ctx context.Context, id sandbox.Identity) error {
-	all, err := e.keptVolumes(ctx, id)
+	all, err := e.keptVolumes(ctx, only(id))
 	for _, v := range all {
 		if _, failed := e.api.VolumeRemove(ctx, v.Name, client.VolumeRemoveOptions{}); failed != nil && !isNotFound(failed) {
 			err = errors.Join(err, fmt.Errorf("cannot remove the volume %s: %w", v.Name, explain(failed)))

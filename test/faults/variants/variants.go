@@ -60,7 +60,7 @@ var variants = []variant{
 		name: "D14-no-bound", test: "TestD14APullHasABoundOfItsOwn", in: "sandbox/engine/docker",
 		file: "sandbox/engine/docker/image.go",
 		old:  "cmp.Or(e.options.PullBound, pullBound)",
-		new:  "pullBound",
+		new:  "cmp.Or(0*e.options.PullBound, pullBound)",
 	},
 	{
 		name: "D15-files-only", test: "TestD15TheOverrideChoosesTheKind", in: "internal/daemon",
