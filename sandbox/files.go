@@ -97,7 +97,7 @@ func (c *connection) openFile(ctx context.Context, req wire.File) (*stream, erro
 }
 
 // hangUp breaks the stream: a request that is not done yet is given up by the guest.
-func (x *fileStream) hangUp() { x.closing.Do(func() { x.Close() }) }
+func (x *fileStream) hangUp() { x.closing.Do(x.stream.hangUp) }
 
 // end is called once for every stream that was begun.
 func (x *fileStream) end() {
