@@ -33,7 +33,7 @@ func (p *Posture) holdAgainst(found wire.Probe, out outside) {
 			if caps == "" {
 				caps = "none"
 			}
-			if caps != f.Value {
+			if caps != f.Value && f.Value != AllCaps { // which of them there are is the kernel's affair
 				f.refute(caps)
 			}
 		case FactPrivileges:

@@ -55,6 +55,7 @@ const (
 	FactMemory       = "memory"
 	FactCPUs         = "cpus"
 	FactPids         = "pids"
+	FactDisk         = "disk"
 	FactNetwork      = "network"
 	FactRoot         = "root"
 	FactTreeKill     = "tree-kill"
@@ -66,7 +67,7 @@ const (
 // FactNames lists what can be demanded.
 func FactNames() []string {
 	return []string{FactIsolation, FactNamespaces, FactIDs, FactCapabilities, FactPrivileges, FactSeccomp, FactLandlock,
-		FactMemory, FactCPUs, FactPids, FactNetwork, FactRoot, FactTreeKill, FactLifetime, FactHost, FactCalls}
+		FactMemory, FactCPUs, FactPids, FactDisk, FactNetwork, FactRoot, FactTreeKill, FactLifetime, FactHost, FactCalls}
 }
 
 // Deviations lists what is weaker than the default.

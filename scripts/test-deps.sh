@@ -13,6 +13,7 @@ gcc libc6-dev|sh scripts/has-cc.sh|the race detector
 git|command -v git|the stamp of commit and date
 docker.io|command -v dockerd|the docker engine with Docker
 podman netavark runc tini|command -v podman && command -v runc|the docker engine with Podman
+btrfs-progs|command -v mkfs.btrfs|a disk limit that the docker engine enforces
 mmdebstrap|command -v mmdebstrap|the docker engine with a Debian image
 END
 }

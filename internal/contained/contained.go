@@ -44,6 +44,8 @@ type Start struct {
 	User string
 	// Owned are directories that belong to that user.
 	Owned []string
+	// Home is where who has no home in the image has one.
+	Home string
 	// Ephemeral ends the container with its last user.
 	Ephemeral bool
 	// Offline says that the container has no network.
@@ -67,6 +69,9 @@ func (s Start) Arguments() []string {
 	if s.User != "" {
 		args = append(args, "user="+s.User)
 	}
+	if s.Home != "" {
+		args = append(args, "home="+s.Home)
+	}
 	for _, dir := range s.Owned {
 		args = append(args, "owned="+dir)
 	}
@@ -86,6 +91,8 @@ func ParseStart(args []string) (s Start, err error) {
 			s.Build = value
 		case "user":
 			s.User = value
+		case "home":
+			s.Home = value
 		case "owned":
 			s.Owned = append(s.Owned, value)
 		default:

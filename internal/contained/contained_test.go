@@ -11,7 +11,7 @@ import (
 )
 
 func TestAStartSurvivesItsArguments(t *testing.T) {
-	for _, s := range []Start{{}, {Ephemeral: true}, {User: "app:staff", Owned: []string{"/workspace", "/a=b"}, Offline: true}, {Build: "0123abcd"}} {
+	for _, s := range []Start{{}, {Ephemeral: true}, {User: "app:staff", Owned: []string{"/workspace", "/a=b"}, Offline: true, Home: "/root"}, {Build: "0123abcd"}} {
 		got, err := ParseStart(s.Arguments()[1:])
 		if err != nil || !reflect.DeepEqual(got, s) {
 			t.Errorf("%+v became %+v, %v", s, got, err)
@@ -105,5 +105,25 @@ func TestAKeyIsNotPrinted(t *testing.T) {
 		if text := fmt.Sprintf(form, key); strings.ContainsAny(text, "0123456789") {
 			t.Errorf("%s prints %q", form, text)
 		}
+	}
+}
+
+// Words of a daemon that cannot reach the guest do not pass for the guest's, least of all
+// as a wish for the key.
+func TestWhatIsNoGuestIsToldNothing(t *testing.T) {
+	for name, say := range map[string]func(net.Conn) error{
+		"a proof": func(c net.Conn) error { return Prove(c, NewKey()) },
+		"a claim": func(c net.Conn) error { return Claim(c, NewKey()) },
+	} {
+		outside, inside := net.Pipe()
+		go func() {
+			inside.Read(make([]byte, 1+len(Key{})))
+			inside.Write([]byte("OCI runtime exec failed"))
+			inside.Close()
+		}()
+		if err := say(outside); err == nil || errors.Is(err, ErrUnclaimed) || errors.Is(err, ErrClaimed) {
+			t.Errorf("%s ends with %v", name, err)
+		}
+		outside.Close()
 	}
 }

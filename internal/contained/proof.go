@@ -74,10 +74,7 @@ func Claim(line io.ReadWriter, k Key) error {
 	if _, err := io.ReadFull(line, answer[:]); err != nil {
 		return err
 	}
-	if answer[0] != taken {
-		return ErrClaimed
-	}
-	return nil
+	return judge(answer[0], ErrClaimed)
 }
 
 // Prove shows the guest that we have its key, and finds out whether it has.
@@ -90,8 +87,8 @@ func Prove(line io.ReadWriter, k Key) error {
 	if _, err := io.ReadFull(line, answer[:]); err != nil {
 		return err
 	}
-	if answer[0] != taken {
-		return ErrUnclaimed
+	if err := judge(answer[0], ErrUnclaimed); err != nil {
+		return err
 	}
 	theirs := make([]byte, len(challenge)+sha256.Size)
 	if _, err := io.ReadFull(line, theirs); err != nil {
@@ -103,6 +100,18 @@ func Prove(line io.ReadWriter, k Key) error {
 	}
 	_, err := line.Write(k.proof(ofCaller, challenge[:], guest))
 	return err
+}
+
+// judge reads an answer. One that is neither is no guest's: a daemon that cannot start a
+// bridge says so in its place.
+func judge(answer byte, no error) error {
+	switch answer {
+	case taken:
+		return nil
+	case refused:
+		return no
+	}
+	return errors.New("what answers is no guest")
 }
 
 // Lock is the guest's half.

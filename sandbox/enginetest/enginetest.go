@@ -30,9 +30,8 @@ type Config struct {
 	// Without holds what this engine or machine cannot do, and why. Tests that
 	// need it are skipped with the reason; all other tests must pass.
 	Without map[Ability]string
-	// Themes are the parts of the suite that are run, by the first half of the tests'
-	// names; nil means all. It is for a second way to have an engine that changes
-	// little.
+	// Themes are those of the suite that are run; nil means all of them. It is for a
+	// second way to have an engine that differs from the first in a part only.
 	Themes []string
 	// Place is where a sandbox has the home, the workspace or the directory for
 	// temporary files that the tests name; nil where it has a root of its own.
@@ -77,6 +76,11 @@ type test struct {
 	run  func(t *testing.T, s *suite)
 }
 
+func (t test) theme() string {
+	theme, _, _ := strings.Cut(t.name, "/")
+	return theme
+}
+
 func tests() []test {
 	return slices.Concat(
 		commandTests, timeoutTests, streamTests, terminalTests, environmentTests,
@@ -89,14 +93,30 @@ func tests() []test {
 	)
 }
 
+// choose returns the tests of the themes.
+func choose(t *testing.T, themes []string) (chosen []test) {
+	if themes == nil {
+		return tests()
+	}
+	for _, theme := range themes {
+		before := len(chosen)
+		for _, test := range tests() {
+			if test.theme() == theme {
+				chosen = append(chosen, test)
+			}
+		}
+		if len(chosen) == before {
+			t.Fatalf("the suite has no tests about %q", theme)
+		}
+	}
+	return chosen
+}
+
 // Run runs the suite.
 func Run(t *testing.T, config Config) {
+	chosen := choose(t, config.Themes)
 	s := newSuite(t, config)
-	for _, test := range tests() {
-		theme, _, _ := strings.Cut(test.name, "/")
-		if config.Themes != nil && !slices.Contains(config.Themes, theme) {
-			continue
-		}
+	for _, test := range chosen {
 		t.Run(test.name, func(t *testing.T) {
 			t.Parallel()
 			test.run(t, s)

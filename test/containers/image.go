@@ -12,6 +12,7 @@ import (
 	"runtime"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/moby/moby/client"
 )
@@ -35,6 +36,13 @@ type config struct {
 	ExposedPorts map[string]struct{} `json:",omitempty"`
 	Labels       map[string]string   `json:",omitempty"`
 	StopSignal   string              `json:",omitempty"`
+	Healthcheck  *healthcheck        `json:",omitempty"`
+}
+
+// healthcheck is what a daemon runs again and again to see whether a container is well.
+type healthcheck struct {
+	Test     []string
+	Interval time.Duration
 }
 
 // layer is the files of an image, as a tar.

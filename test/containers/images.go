@@ -2,7 +2,10 @@
 
 package containers
 
-import "slices"
+import (
+	"slices"
+	"time"
+)
 
 const searchPath = "PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
 
@@ -59,6 +62,7 @@ var Configured = Image{name: "configured", layer: withShell(slices.Concat(home()
 	ExposedPorts: map[string]struct{}{"8080/tcp": {}},
 	Labels:       map[string]string{"colour": "green"},
 	StopSignal:   "SIGINT",
+	Healthcheck:  &healthcheck{Test: []string{"CMD", "/bin/touch", "/health-was-checked"}, Interval: time.Second},
 }}
 
 // Images is all of them.

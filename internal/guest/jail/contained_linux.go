@@ -12,6 +12,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"syscall"
 	"time"
 
 	"golang.org/x/sys/unix"
@@ -140,9 +141,14 @@ func commandUser(start contained.Start) (other accounts.Account, env []string, e
 	if err != nil {
 		return other, nil, fmt.Errorf("cannot use this image: %w", err)
 	}
+	if user.Home == "" && start.Home != "" {
+		user.Home = start.Home
+		start.Owned = append(start.Owned, start.Home)
+	}
 	env = os.Environ()
-	// The engine has set this one by whom the guest runs as.
-	if i := slices.Index(env, "HOME=/root"); i >= 0 && user.Home != "" && start.User != "" {
+	// The engine has set this one by whom the guest runs as, and to the root directory if
+	// the image does not know that one.
+	if i := slices.IndexFunc(env, func(e string) bool { return e == "HOME=/" || e == "HOME=/root" && start.User != "" }); i >= 0 && user.Home != "" {
 		env[i] = "HOME=" + user.Home
 	}
 	for name, value := range map[string]string{"LANG": "C.UTF-8", "USER": user.Name, "LOGNAME": user.Name} {
@@ -152,6 +158,10 @@ func commandUser(start contained.Start) (other accounts.Account, env []string, e
 	}
 	if start.User == "" {
 		return other, env, nil
+	}
+	// The engine has put the guest into groups of root's.
+	if err := syscall.Setgroups(nil); err != nil {
+		return other, nil, fmt.Errorf("cannot clear the supplementary groups: %w", err)
 	}
 	for _, dir := range start.Owned {
 		if err := os.Chown(dir, user.UID, user.GID); err != nil {

@@ -51,8 +51,13 @@ func (e *Engine) ends(ctx context.Context, id string) bool {
 	return false
 }
 
-// claim gives a guest that was just started its key.
+// claim gives a guest that was just started its key. That it has none yet need not be
+// asked: in a sandbox of few processes there may be no room for another one to ask by.
 func (e *Engine) claim(ctx context.Context, id sandbox.Identity, c container.InspectResponse, l link) error {
+	key := contained.Key(l.Key)
+	if stream, err := e.openBridge(ctx, c.ID, func(line io.ReadWriter) error { return contained.Claim(line, key) }); err == nil {
+		return stream.Close()
+	}
 	stream, err := e.bridge(ctx, id, c, l)
 	if err != nil {
 		return err

@@ -8,9 +8,9 @@ import (
 	"fmt"
 	"io"
 	"strings"
+	"sync"
 	"time"
 
-	"github.com/containerd/errdefs"
 	"github.com/moby/moby/api/pkg/stdcopy"
 	"github.com/moby/moby/api/types/container"
 	"github.com/moby/moby/api/types/image"
@@ -33,7 +33,8 @@ type making struct {
 	id     sandbox.Identity
 	spec   sandbox.Spec
 	image  image.InspectResponse
-	ticket string // marks the container as made by us and nobody else
+	can    abilities // of the daemon
+	ticket string    // marks the container as made by us and nobody else
 
 	// Where the two of us meet, and where it keeps its files: directories of ours, or,
 	// if the daemon is far from them, volumes, and no door.
@@ -59,6 +60,9 @@ func (e *Engine) Create(ctx context.Context, id sandbox.Identity, spec sandbox.S
 }
 
 func (m *making) make(ctx context.Context) (err error) {
+	var asking sync.WaitGroup // daemons run programs to answer that
+	asking.Go(func() { m.can = m.engine.abilities(ctx) })
+	defer asking.Wait()
 	if m.image, err = m.engine.getImage(ctx, m.spec.Image); err != nil {
 		return err
 	}
@@ -72,6 +76,7 @@ func (m *making) make(ctx context.Context) (err error) {
 			m.undo(ctx, errors.Is(err, sandbox.ErrExists))
 		}
 	}()
+	asking.Wait()
 	container, err := m.createNear(ctx)
 	if errors.Is(err, errUnseen) {
 		container, err = m.createFar(ctx)
@@ -92,18 +97,21 @@ func (m *making) make(ctx context.Context) (err error) {
 
 // create makes the container, and none of it stays if that fails.
 func (m *making) create(ctx context.Context) (string, error) {
-	config, host, err := m.describe()
+	asked, err := m.describe()
 	if err != nil {
 		return "", err
 	}
-	made, err := m.engine.api.ContainerCreate(ctx, client.ContainerCreateOptions{Name: containerName(m.id), Config: config, HostConfig: host})
+	made, err := m.engine.api.ContainerCreate(ctx, asked)
 	switch {
-	case errdefs.IsConflict(err) && m.engine.isLeaving(ctx, m.id):
+	case isTaken(err) && m.engine.isLeaving(ctx, m.id):
 		return m.create(ctx)
-	case errdefs.IsConflict(err):
+	case isTaken(err):
 		return "", sandbox.ErrExists
 	case m.isUnseen(err):
 		return "", errUnseen
+	case m.refusesDisk(asked, err):
+		m.discardHalfMade(ctx)
+		return m.create(ctx)
 	case err != nil:
 		m.discardHalfMade(ctx)
 		return "", explain(err)
@@ -128,7 +136,7 @@ func (m *making) discardHalfMade(ctx context.Context) {
 // begin starts a container that is there, and waits until its guest answers.
 func (e *Engine) begin(ctx context.Context, id sandbox.Identity, container string) error {
 	if _, err := e.api.ContainerStart(ctx, container, client.ContainerStartOptions{}); err != nil {
-		return explain(err)
+		return e.whyNotStarted(ctx, container, err)
 	}
 	found, err := e.api.ContainerInspect(ctx, container, client.ContainerInspectOptions{})
 	if err != nil {
@@ -194,5 +202,3 @@ func (e *Engine) discard(ctx context.Context, container string) {
 		e.log.Warn("cannot remove a container that was given up", "container", container, "error", err)
 	}
 }
-
-func isNotFound(err error) bool { return errdefs.IsNotFound(err) }

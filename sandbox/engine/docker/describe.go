@@ -1,32 +1,26 @@
 package docker
 
 import (
-	"fmt"
 	"maps"
 	"slices"
 	"strings"
 
 	"github.com/moby/moby/api/types/container"
 	"github.com/moby/moby/api/types/mount"
+	"github.com/moby/moby/client"
 
 	"hermes.example/hermes/internal/contained"
 	"hermes.example/hermes/sandbox"
-)
-
-// Capabilities that commands have: to install packages, and to become somebody else.
-var (
-	ownerCapabilities = []string{"CAP_CHOWN", "CAP_DAC_OVERRIDE", "CAP_FOWNER"}
-	userCapabilities  = []string{"CAP_SETGID", "CAP_SETUID"}
 )
 
 // stopSeconds is how long a container may take to end when it is asked to.
 const stopSeconds = 10
 
 // describe is the container of a sandbox, as the daemon wants to know it.
-func (m *making) describe() (*container.Config, *container.HostConfig, error) {
+func (m *making) describe() (client.ContainerCreateOptions, error) {
 	all, err := labels(m.id, m.spec, m.engine.build)
 	if err != nil {
-		return nil, nil, err
+		return client.ContainerCreateOptions{}, err
 	}
 	all[labelTicket] = m.ticket
 	seconds, noInit := stopSeconds, false
@@ -41,32 +35,32 @@ func (m *making) describe() (*container.Config, *container.HostConfig, error) {
 		config.User = "0:0" // the guest's; commands get the image's
 	}
 	host := &container.HostConfig{
-		Init: &noInit, CapDrop: []string{"ALL"}, CapAdd: ownerCapabilities, SecurityOpt: []string{"no-new-privileges"},
-		NetworkMode: container.NetworkMode(m.spec.Network), Tmpfs: m.memoryFiles(), Mounts: m.mounts(), AutoRemove: m.spec.Ephemeral,
-		Resources: m.resources(),
+		Init: &noInit, SecurityOpt: []string{sealed}, NetworkMode: container.NetworkMode(m.spec.Network),
+		Tmpfs: m.memoryFiles(), Mounts: m.mounts(), AutoRemove: m.spec.Ephemeral,
 	}
-	if m.spec.User == "" {
-		host.CapAdd = slices.Concat(ownerCapabilities, userCapabilities)
+	host.CapDrop, host.CapAdd = m.spec.Container.Capabilities(m.engine.capabilities(m.spec))
+	m.limit(host, all)
+	o := client.ContainerCreateOptions{Name: containerName(m.id), Config: config, HostConfig: host}
+	if err := m.override(&o); err != nil {
+		return o, err
 	}
-	if m.spec.Limits.SharedMemory > 0 {
-		host.ShmSize = m.spec.Limits.SharedMemory
-	}
-	return config, host, nil
+	m.can.leaveOut(host)
+	return o, nil
 }
 
-func (m *making) resources() container.Resources {
-	l := m.spec.Limits
-	var r container.Resources
-	if l.Memory > 0 {
-		r.Memory = l.Memory
+// capabilities are what commands have unless a spec says otherwise: to install packages,
+// and to become somebody else where they are not somebody already. An ordinary user has
+// no use of them with Docker, which only does not forbid them; Podman would put them into
+// effect.
+func (e *Engine) capabilities(spec sandbox.Spec) []string {
+	base := sandbox.DefaultCapabilities()
+	if spec.User == "" {
+		return base
 	}
-	if l.CPUs > 0 {
-		r.NanoCPUs = int64(l.CPUs * 1e9)
+	if uid, _, err := spec.UserIDs(); e.isPodman() && (err != nil || uid != 0) {
+		return nil
 	}
-	if l.Pids > 0 {
-		r.PidsLimit = &l.Pids
-	}
-	return r
+	return slices.DeleteFunc(base, func(name string) bool { return name == "SETUID" || name == "SETGID" })
 }
 
 // env is added to that of the image.
@@ -115,6 +109,9 @@ func (m *making) start() contained.Start {
 	if s.User != "" && !m.mounted(sandbox.Workspace) {
 		s.Owned = []string{sandbox.Workspace}
 	}
+	if !m.mounted(sandbox.Home) {
+		s.Home = sandbox.Home
+	}
 	return s
 }
 
@@ -123,7 +120,10 @@ func (m *making) keeps() bool { return !m.spec.Ephemeral || m.spec.Keep }
 
 // mounted says whether the caller mounts something there.
 func (m *making) mounted(target string) bool {
-	return slices.ContainsFunc(m.spec.Mounts, func(mount sandbox.Mount) bool { return mount.Target == target })
+	c := m.spec.Container
+	return slices.ContainsFunc(m.spec.Mounts, func(mount sandbox.Mount) bool { return mount.Target == target }) ||
+		c != nil && (slices.ContainsFunc(c.Volumes, func(v sandbox.Volume) bool { return v.Target == target }) ||
+			slices.ContainsFunc(c.Tmpfs, func(t sandbox.Tmpfs) bool { return t.Target == target }))
 }
 
 func (m *making) mounts() []mount.Mount {
@@ -139,51 +139,4 @@ func (m *making) mounts() []mount.Mount {
 
 func bind(source, target string, readOnly bool) mount.Mount {
 	return mount.Mount{Type: mount.TypeBind, Source: source, Target: target, ReadOnly: readOnly}
-}
-
-// memoryFile is a file system in memory.
-type memoryFile struct {
-	path, options string
-	size          int64
-}
-
-// memoryFiles are those of every sandbox, and those that an ephemeral one has besides in
-// place of what others keep, the most needed first.
-func (m *making) memoryFiles() map[string]string {
-	const mib = 1 << 20
-	list := []memoryFile{
-		{"/tmp", "rw,exec,nosuid", 512 * mib}, // Docker's default is noexec
-		{"/var/tmp", "rw,noexec,nosuid", 256 * mib},
-		{"/run", "rw,noexec,nosuid", 64 * mib},
-	}
-	if !m.keeps() {
-		options := "rw,exec"
-		if uid, gid, err := m.spec.UserIDs(); err == nil && m.spec.User != "" {
-			options += fmt.Sprintf(",uid=%d,gid=%d", uid, gid)
-		}
-		list = append(list, memoryFile{sandbox.Workspace, options, 10 << 30}, memoryFile{sandbox.Home, options, 1 << 30}, memoryFile{"/home", options, 1 << 30})
-	}
-	all := make(map[string]string, len(list))
-	// What is in them counts to the memory limit. If they could fill it, a full one
-	// would leave no room for any command, not even for one that empties it.
-	room := m.spec.Limits.Memory / 4 * 3
-	for _, f := range list {
-		if m.mounted(f.path) {
-			continue
-		}
-		if m.spec.Limits.Memory > 0 {
-			f.size = max(min(f.size, room/2/mib*mib), mib)
-			room -= f.size
-		}
-		all[f.path] = f.options + ",size=" + size(f.size)
-	}
-	return all
-}
-
-// size is a number of bytes as options of mounts have it.
-func size(bytes int64) string {
-	if bytes%(1<<30) == 0 {
-		return fmt.Sprintf("%dg", bytes>>30)
-	}
-	return fmt.Sprintf("%dm", bytes>>20)
 }

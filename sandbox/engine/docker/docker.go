@@ -57,7 +57,9 @@ type Engine struct {
 	run     string
 	log     *slog.Logger
 	volume  sync.Mutex
-	near    atomic.Bool // Podman was seen to see our files
+	near    atomic.Bool               // Podman was seen to see our files
+	known   atomic.Pointer[abilities] // what the daemon has told of itself
+	noDisk  atomic.Pointer[string]    // why it limits no disk, if it said so
 	// What is known of identities, because every command asks for it.
 	normals, links, pids sync.Map
 }

@@ -1,7 +1,6 @@
 package docker_test
 
 import (
-	"maps"
 	"os"
 	"runtime"
 	"testing"
@@ -17,6 +16,7 @@ import (
 // The suite starts this program again as other processes, which must speak to the same
 // daemon in the same way.
 const (
+	nameVariable   = "HERMES_TEST_ENGINE_NAME"
 	hostVariable   = "HERMES_TEST_ENGINE_HOST"
 	bridgeVariable = "HERMES_TEST_ENGINE_BRIDGE"
 	// Users that a test makes cannot load images of its checkout.
@@ -30,33 +30,46 @@ func newEngine() (sandbox.Engine, error) {
 	if err != nil {
 		return nil, err
 	}
-	return docker.New(docker.Options{Client: api, Name: "docker", Arch: runtime.GOARCH, Bridge: os.Getenv(bridgeVariable) != ""})
+	return docker.New(docker.Options{Client: api, Name: os.Getenv(nameVariable), Arch: runtime.GOARCH, Bridge: os.Getenv(bridgeVariable) != ""})
 }
 
-func TestDocker(t *testing.T) { conform(t, containers.Docker(t), nil) }
-
-// themes are the part of the suite in which it matters where files are and how
-// connections go.
-var themes = []string{"commands", "sessions", "files", "background", "ephemeral", "reuse"}
+func TestDocker(t *testing.T) {
+	api := containers.Docker(t)
+	enginetest.Run(t, conformance(t, "docker", api))
+}
 
 // TestDockerBridged is the suite over streams that pass through the container.
 func TestDockerBridged(t *testing.T) {
 	api := containers.Docker(t)
 	t.Setenv(bridgeVariable, "1")
-	conform(t, api, map[enginetest.Ability]string{enginetest.DirectLines: "a connection costs a process in the container"})
+	config := conformance(t, "docker", api)
+	config.Without[enginetest.DirectLines] = "a connection costs a process in the container"
+	config.Themes = themes("commands", "timeouts", "streams", "terminal", "replay", "loss", "life", "ephemeral", "background", "files")
+	enginetest.Run(t, config)
 }
 
-func conform(t *testing.T, api *client.Client, without map[enginetest.Ability]string, themes ...string) {
-	lacks := map[enginetest.Ability]string{
-		enginetest.ReadOnlyRoot: "an image's root is the sandbox's own",
-		enginetest.OwnIDs:       "the daemon does not remap ids",
-		enginetest.HiddenDoor:   "the guest's socket is in the container",
+// TestPodman is the suite on Podman, through the socket on which it speaks as Docker
+// does.
+func TestPodman(t *testing.T) {
+	api := containers.Podman(t)
+	config := conformance(t, "podman", api)
+	config.Themes = themes("sessions", "timeouts", "streams", "reuse", "drift", "require", "life", "ephemeral", "posture", "mounts", "users", "limits")
+	enginetest.Run(t, config)
+}
 
-		enginetest.Announcements: "a container's arguments are the same at each of its starts",
+// themes are those of the suite that one more way to have the engine can change. "make
+// soak" runs all: the rest is the guest's work, and the same in every way.
+func themes(some ...string) []string {
+	if os.Getenv("HERMES_SOAK") == "1" {
+		return nil
 	}
-	maps.Copy(lacks, without)
+	return some
+}
+
+func conformance(t *testing.T, name string, api *client.Client) enginetest.Config {
+	t.Setenv(nameVariable, name)
 	t.Setenv(hostVariable, api.DaemonHost())
-	enginetest.Run(t, enginetest.Config{
+	return enginetest.Config{
 		New: func(t testing.TB) (sandbox.Engine, string) {
 			e, err := newEngine()
 			if err != nil {
@@ -64,10 +77,15 @@ func conform(t *testing.T, api *client.Client, without map[enginetest.Ability]st
 			}
 			return e, t.TempDir()
 		},
-		Spec:    sandbox.Spec{Image: debian(t, api), Cwd: sandbox.Workspace, Network: sandbox.NetworkNone},
-		Without: lacks,
-		Themes:  themes,
-	})
+		Spec: sandbox.Spec{Image: debian(t, api), Cwd: sandbox.Workspace, Network: sandbox.NetworkNone},
+		Without: map[enginetest.Ability]string{
+			enginetest.ReadOnlyRoot: "an image's root is the sandbox's own",
+			enginetest.OwnIDs:       "the daemon does not remap ids",
+			enginetest.HiddenDoor:   "the guest's socket is in the container",
+
+			enginetest.Announcements: "a container's arguments are the same at each of its starts",
+		},
+	}
 }
 
 func debian(t *testing.T, api *client.Client) string {

@@ -17,6 +17,10 @@ func explain(err error) error {
 	if client.IsErrConnectionFailed(err) {
 		return fmt.Errorf("%w: %w; start it, and try again", ErrDaemon, err)
 	}
+	if strings.Contains(err.Error(), "setting rlimit") {
+		// Podman asks for a million of each by itself, whoever it runs as.
+		return fmt.Errorf("%w; the daemon may not grant as many open files or processes as it asks for: name fewer in docker_extra_args, as in --ulimit nofile=1024:1024 and --ulimit nproc=1024:1024", &daemonError{err})
+	}
 	return &daemonError{err}
 }
 

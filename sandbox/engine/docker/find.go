@@ -8,7 +8,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/containerd/errdefs"
 	"github.com/moby/moby/api/types/container"
 	"github.com/moby/moby/client"
 
@@ -22,7 +21,8 @@ const (
 	labelSpec     = "hermes-spec" // without the values of variables
 	labelHash     = "hermes-spec-hash"
 	labelBuild    = "hermes-guest"
-	labelTicket   = "hermes-ticket" // of one attempt to make it
+	labelTicket   = "hermes-ticket"        // of one attempt to make it
+	labelNoDisk   = "hermes-no-disk-limit" // why it has none, though one was asked for
 )
 
 // containerName is the same for one identity everywhere, so that the daemon itself
@@ -55,7 +55,7 @@ func (e *Engine) Find(ctx context.Context, id sandbox.Identity) (sandbox.Info, e
 // renamed it, the one of its labels.
 func (e *Engine) inspect(ctx context.Context, id sandbox.Identity) (container.InspectResponse, error) {
 	found, err := e.api.ContainerInspect(ctx, containerName(id), client.ContainerInspectOptions{})
-	if errdefs.IsNotFound(err) {
+	if isNotFound(err) {
 		return e.inspectByLabels(ctx, id)
 	}
 	if err != nil {
@@ -92,7 +92,7 @@ func (e *Engine) inspectByLabels(ctx context.Context, id sandbox.Identity) (cont
 		return container.InspectResponse{}, sandbox.ErrNotFound
 	case 1:
 		found, err := e.api.ContainerInspect(ctx, ours[0].ID, client.ContainerInspectOptions{})
-		if errdefs.IsNotFound(err) {
+		if isNotFound(err) {
 			return container.InspectResponse{}, sandbox.ErrNotFound
 		}
 		if err != nil {
@@ -136,7 +136,7 @@ func (e *Engine) List(ctx context.Context, home string) ([]sandbox.Info, error) 
 		ended := ""
 		if state(c.State) == sandbox.Stopped {
 			found, err := e.api.ContainerInspect(ctx, c.ID, client.ContainerInspectOptions{})
-			if err != nil && !errdefs.IsNotFound(err) {
+			if err != nil && !isNotFound(err) {
 				return nil, explain(err)
 			}
 			if err != nil || leaves(found.Container) {

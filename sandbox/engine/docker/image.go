@@ -12,6 +12,8 @@ import (
 	"github.com/moby/moby/api/types/image"
 	"github.com/moby/moby/api/types/jsonstream"
 	"github.com/moby/moby/client"
+
+	"hermes.example/hermes/sandbox"
 )
 
 // Progress is told how far each layer is that the daemon fetches; it must return at once.
@@ -111,4 +113,16 @@ func (p progress) pass(m jsonstream.Message) {
 			delete(p.totals, m.ID)
 		}
 	}
+}
+
+// whyNotStarted says what of an image is in the way of a sandbox's own places, if that is
+// why a container could not be started. What runtimes say of it is for those who know them.
+func (e *Engine) whyNotStarted(ctx context.Context, id string, err error) error {
+	for _, place := range []string{"/tmp", "/var/tmp", "/run", sandbox.Workspace, sandbox.Home, "/home"} {
+		found, statErr := e.api.ContainerStatPath(ctx, id, client.ContainerStatPathOptions{Path: place})
+		if statErr == nil && found.Stat.Mode.IsRegular() {
+			return fmt.Errorf("its image has a file at %s, where a directory is needed: remove it from the image, or use another", place)
+		}
+	}
+	return explain(err)
 }

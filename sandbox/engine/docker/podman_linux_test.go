@@ -1,69 +1,67 @@
 package docker_test
 
 import (
-	"os"
-	"os/exec"
-	"path/filepath"
-	"syscall"
+	"maps"
+	"strings"
 	"testing"
-	"time"
-
-	"github.com/moby/moby/client"
 
 	"hermes.example/hermes/sandbox"
 	"hermes.example/hermes/test/containers"
 )
 
-// podmanElsewhere is a Podman service beside the one that all tests share, with the same
-// images, which does not see a directory of the test.
-func podmanElsewhere(t *testing.T, hidden string) *client.Client {
+func onPodman(t testing.TB) *workshop {
 	t.Helper()
-	const settings = "/var/lib/hermes-test/podman/containers.conf" // see scripts/engines.sh
-	if _, err := os.Stat(settings); err != nil || os.Getuid() != 0 {
-		t.Skip("the tests' Podman is not set up here")
+	api := containers.Podman(t)
+	return workshopOf(t, "podman", api, api)
+}
+
+// Podman enforces by default what Docker does, and its own words for it are understood.
+func TestPodmanHardensTheSame(t *testing.T) {
+	w := onPodman(t)
+	spec := contract()
+	spec.Network = sandbox.NetworkNone
+	box, c := w.make("default", spec)
+	if !isGuest(c) {
+		t.Errorf("PID 1 is %s", c.Path)
 	}
-	containers.Podman(t)
-	// What it writes while it ends must not be in the place that is removed first.
-	dir, err := os.MkdirTemp("/tmp", "podman")
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { os.RemoveAll(dir) })
-	host := "unix://" + filepath.Join(dir, "s")
-	service := exec.Command("unshare", "--mount", "sh", "-c", `mount -t tmpfs hidden "$0" && exec podman system service --time=0 "$1"`, hidden, host)
-	service.Env = append(os.Environ(), "CONTAINERS_CONF="+settings, "TMPDIR="+dir, "XDG_RUNTIME_DIR=")
-	service.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGTERM}
-	if err := service.Start(); err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		service.Process.Signal(syscall.SIGTERM)
-		service.Wait()
-	})
-	api := containers.Connect(t, host)
-	for deadline := time.Now().Add(hang); ; <-time.After(50 * time.Millisecond) {
-		_, err := api.Ping(t.Context(), client.PingOptions{})
-		if err == nil {
-			return api
+	facts := w.facts(box)
+	for name, f := range facts {
+		if f.Deviation != "" && name != sandbox.FactIDs {
+			t.Errorf("%+v", f)
 		}
-		if time.Now().After(deadline) {
-			t.Fatal(err)
-		}
+	}
+	values := map[string]string{}
+	for _, name := range []string{sandbox.FactCapabilities, sandbox.FactPrivileges, sandbox.FactMemory, sandbox.FactCPUs, sandbox.FactPids} {
+		values[name] = facts[name].Value
+	}
+	want := map[string]string{sandbox.FactCapabilities: "CHOWN DAC_OVERRIDE FOWNER SETGID SETUID", sandbox.FactPrivileges: "yes", sandbox.FactMemory: "5120 MiB", sandbox.FactCPUs: "1", sandbox.FactPids: "256"}
+	if !maps.Equal(values, want) {
+		t.Errorf("it has %v", values)
+	}
+	if out, _ := w.run(box, "cp /bin/busybox /tmp/true && /tmp/true && echo yes"); out != "yes" {
+		t.Errorf("a program in /tmp: %s", out)
 	}
 }
 
-// TestD17PodmanMakesNoDirectories: Podman makes sources of binds that it does not see,
-// so that none may be asked for.
-func TestD17PodmanMakesNoDirectories(t *testing.T) {
-	// The image's archive is not where Podman does not look.
-	containers.Busybox.In(t, containers.Podman(t))
-	f := newFarOf(t, podmanElsewhere(t, ownPlace(t)), "podman")
-	f.says("echo kept >~/file; cat ~/file", "kept")
-	for _, m := range f.container().Mounts {
-		if m.Type != "volume" && m.Type != "tmpfs" {
-			t.Errorf("%s is mounted at %s by %s", m.Source, m.Destination, m.Type)
+func TestD26OverridesOfPodmanShowOnce(t *testing.T) {
+	w := onPodman(t)
+	plain := contract()
+	plain.Network = sandbox.NetworkNone
+	spec := plain
+	spec.Limits.Disk = 1 << 30
+	spec.Container = &sandbox.Container{CapAdd: []string{"SYS_PTRACE"}, CapDrop: []string{"CHOWN"}, NewPrivileges: true, BareSystemPaths: true, IPC: "host",
+		Ulimits: []sandbox.Ulimit{{Name: "nofile", Soft: 512, Hard: 512}, {Name: "nproc", Soft: 512, Hard: 512}}}
+	box, _ := w.make("t", spec)
+	facts := w.facts(box)
+	for _, d := range spec.Deviations() {
+		if f := facts[d.Name]; strings.Count(f.Deviation, d.Value+": ") != 1 || f.Enforced && !d.Enforced || strings.Contains(f.Deviation, "nobody asked") || strings.Contains(f.Deviation, "found by trial") {
+			t.Errorf("%+v, of %s", f, d.Value)
 		}
 	}
-	f.says("stat -c %u:%g:%a ~ /workspace && touch ~/a /workspace/b && id -u", "1000:2000:711\n1000:2000:711\n1000",
-		func(s *sandbox.Spec) { s.User = "1000:2000" })
+	if f := facts[sandbox.FactDisk]; f.Enforced || !strings.Contains(f.Deviation, "1024 MiB was asked for; ") {
+		t.Errorf("%+v", f)
+	}
+	if out, _ := w.run(box, "ulimit -n; mount | grep -c 'tmpfs on /proc'; mount | grep -c 'proc on /proc/sys '"); out != "512\n0\n0" {
+		t.Errorf("commands find %q", out)
+	}
 }

@@ -8,81 +8,104 @@ import (
 
 	"github.com/moby/moby/api/types/container"
 
+	"hermes.example/hermes/internal/capability"
 	"hermes.example/hermes/internal/contained"
 	"hermes.example/hermes/sandbox"
 )
 
-// Inspect tells what the daemon says that it enforces.
+// Inspect tells what the daemon says that it enforces. What a spec gives away itself is
+// not in it: the Manager adds that.
 func (e *Engine) Inspect(ctx context.Context, id sandbox.Identity) (sandbox.Posture, error) {
 	found, err := e.inspect(ctx, id.Normal())
 	if err != nil {
 		return sandbox.Posture{}, err
 	}
+	info, err := e.info(found.Config.Labels, found.State.Status, found.Created, "")
+	if err != nil {
+		return sandbox.Posture{}, err
+	}
+	granted, err := e.granted(ctx, found)
+	if err != nil {
+		return sandbox.Posture{}, err
+	}
 	var p sandbox.Posture
-	p.Facts = append(p.Facts, isolation(e.Name()), namespaces(found.HostConfig), sandbox.Fact{Name: sandbox.FactIDs, Enforced: true})
-	p.Facts = append(p.Facts, privileges(found)...)
-	p.Facts = append(p.Facts, limits(found.HostConfig)...)
-	p.Facts = append(p.Facts, network(found.HostConfig), root(found), e.treeKill(), lifetime(found.HostConfig))
+	p.Facts = append(p.Facts, isolation(e.Name()), namespaces(found.HostConfig, info.Spec), sandbox.Fact{Name: sandbox.FactIDs, Enforced: true})
+	p.Facts = append(p.Facts, privileges(found, granted)...)
+	p.Facts = append(p.Facts, limits(found, info.Spec.Limits, e.abilities(ctx))...)
+	p.Facts = append(p.Facts, networkFact(found.HostConfig), root(found), e.treeKill(), lifetime(found.HostConfig))
+	for _, weaker := range unasked(found, info.Spec, granted) {
+		weaken(p.Facts, weaker)
+	}
 	return p, nil
+}
+
+// weaken adds to a fact what nobody asked for; what is about a fact that only a trial
+// shows is about the isolation.
+func weaken(facts []sandbox.Fact, by sandbox.Fact) {
+	i := max(0, slices.IndexFunc(facts, func(f sandbox.Fact) bool { return f.Name == by.Name }))
+	f := &facts[i]
+	text := fmt.Sprintf("%s, which nobody asked for: %s", by.Value, by.Deviation)
+	if f.Deviation != "" {
+		text = f.Deviation + "; " + text
+	}
+	f.Deviation, f.Enforced = text, f.Enforced && by.Enforced
 }
 
 func isolation(name string) sandbox.Fact {
 	return sandbox.Fact{Name: sandbox.FactIsolation, Value: "container of " + name, Enforced: true}
 }
 
-// namespaces lists those that a container has of its own.
-func namespaces(h *container.HostConfig) sandbox.Fact {
+// namespaces lists those that a container has of its own, and was not asked to share:
+// Podman does not tell of all.
+func namespaces(h *container.HostConfig, spec sandbox.Spec) sandbox.Fact {
+	asked := spec.Container
+	if asked == nil {
+		asked = new(sandbox.Container)
+	}
+	ipc := container.IpcMode(asked.IPC)
 	own := []string{"mount"}
-	shared := []string{}
 	for _, n := range []struct {
-		name string
-		own  bool
+		name   string
+		shared bool
 	}{
-		{"pid", h.PidMode == ""}, {"net", !h.NetworkMode.IsHost()}, {"uts", !h.UTSMode.IsHost()}, {"ipc", !h.IpcMode.IsHost()},
+		{"pid", !isOwn(h.PidMode)}, {"net", h.NetworkMode.IsHost() || h.NetworkMode.IsContainer()},
+		{"uts", h.UTSMode.IsHost() || asked.UTS == sandbox.HostSpace}, {"ipc", h.IpcMode.IsHost() || h.IpcMode.IsContainer() || ipc.IsHost() || ipc.IsContainer()}, {"cgroup", !h.CgroupnsMode.IsPrivate()},
 	} {
-		if n.own {
+		if !n.shared {
 			own = append(own, n.name)
-		} else {
-			shared = append(shared, n.name)
 		}
 	}
-	if h.CgroupnsMode.IsPrivate() {
-		own = append(own, "cgroup")
-	}
 	f := sandbox.Fact{Name: sandbox.FactNamespaces, Value: strings.Join(own, " "), Enforced: true}
-	if shared = slices.DeleteFunc(shared, func(n string) bool { return n == "net" }); len(shared) > 0 { // the network has a fact of its own
-		f.Deviation = "shared with the host: " + strings.Join(shared, " ")
+	if !slices.Contains(own, "pid") { // no spec can ask for that
+		f.Enforced, f.Deviation = false, "commands see processes that are not the sandbox's"
 	}
 	return f
 }
 
 // privileges are what commands may do. An ordinary user has no capabilities, whatever
 // the container may have.
-func privileges(c container.InspectResponse) []sandbox.Fact {
+func privileges(c container.InspectResponse, granted []string) []sandbox.Fact {
 	h := c.HostConfig
 	caps := sandbox.Fact{Name: sandbox.FactCapabilities, Value: "none", Enforced: !h.Privileged}
-	var names []string
-	for _, c := range h.CapAdd {
-		names = append(names, strings.TrimPrefix(c, "CAP_"))
+	switch names := bare(granted); {
+	case !commandsAreRoot(c):
+	case h.Privileged, slices.Contains(names, sandbox.AllCaps):
+		caps.Value = sandbox.AllCaps
+	case len(names) > 0:
+		caps.Value = strings.Join(inOrder(names), " ")
 	}
-	slices.Sort(names)
-	if len(names) > 0 && commandsAreRoot(c) {
-		caps.Value = strings.Join(names, " ")
-	}
-	if h.Privileged {
-		caps.Value, caps.Deviation = "all", "the container is privileged: nothing holds its root"
-	}
-	sealed := slices.ContainsFunc(h.SecurityOpt, func(o string) bool { return o == "no-new-privileges" || o == "no-new-privileges:true" })
-	nnp := sandbox.Fact{Name: sandbox.FactPrivileges, Value: yes(sealed), Enforced: sealed}
-	if !sealed {
-		nnp.Deviation = "programs may gain privileges"
-	}
-	open := h.Privileged || slices.Contains(h.SecurityOpt, "seccomp=unconfined")
+	nnp := sandbox.Fact{Name: sandbox.FactPrivileges, Value: yes(isSealed(h)), Enforced: isSealed(h)}
+	open := h.Privileged || slices.Contains(h.SecurityOpt, "seccomp="+sandbox.Unconfined)
 	filter := sandbox.Fact{Name: sandbox.FactSeccomp, Value: "the daemon's filter", Enforced: !open}
 	if open {
-		filter.Value, filter.Deviation = "none", "system calls are not filtered"
+		filter.Value = "none"
 	}
-	return []sandbox.Fact{caps, nnp, filter, {Name: sandbox.FactLandlock, Value: "none", Deviation: ""}}
+	return []sandbox.Fact{caps, nnp, filter, {Name: sandbox.FactLandlock, Value: "none"}}
+}
+
+// inOrder is the kernel's, in which a trial finds them.
+func inOrder(names []string) []string {
+	return slices.DeleteFunc(capability.Names(1<<capability.Count-1), func(name string) bool { return !slices.Contains(names, name) })
 }
 
 func commandsAreRoot(c container.InspectResponse) bool {
@@ -94,25 +117,7 @@ func commandsAreRoot(c container.InspectResponse) bool {
 	return err == nil && start.User == ""
 }
 
-func limits(h *container.HostConfig) []sandbox.Fact {
-	limit := func(name, value string, set bool) sandbox.Fact {
-		if !set {
-			return sandbox.Fact{Name: name, Value: "no limit"}
-		}
-		return sandbox.Fact{Name: name, Value: value, Enforced: true}
-	}
-	pids := int64(0)
-	if h.PidsLimit != nil {
-		pids = *h.PidsLimit
-	}
-	return []sandbox.Fact{
-		limit(sandbox.FactMemory, fmt.Sprintf("%d MiB", h.Memory>>20), h.Memory > 0),
-		limit(sandbox.FactCPUs, fmt.Sprintf("%g", float64(h.NanoCPUs)/1e9), h.NanoCPUs > 0),
-		limit(sandbox.FactPids, fmt.Sprint(pids), pids > 0),
-	}
-}
-
-func network(h *container.HostConfig) sandbox.Fact {
+func networkFact(h *container.HostConfig) sandbox.Fact {
 	f := sandbox.Fact{Name: sandbox.FactNetwork, Value: string(h.NetworkMode), Enforced: h.NetworkMode.IsNone()}
 	if h.NetworkMode.IsHost() {
 		f.Deviation = "the host's whole network is reachable"

@@ -37,8 +37,8 @@ const (
 	password = "correct-horse-battery"
 )
 
-// arena is a registry on loopback that knows one user, and an engine that fetches from it.
-type arena struct {
+// shelf is a registry on loopback that knows one user, and an engine that fetches from it.
+type shelf struct {
 	t    *testing.T
 	host string
 	// before sees every request of the daemon's for a layer.
@@ -63,9 +63,9 @@ func (l *layers) Layer(digest string, done, total int64) {
 	l.last[digest] = [2]int64{done, total}
 }
 
-func newArena(t *testing.T) *arena {
+func newShelf(t *testing.T) *shelf {
 	t.Helper()
-	a := &arena{t: t, api: containers.Docker(t), before: func(*http.Request) {}, over: make(chan struct{}), layers: layers{last: make(map[string][2]int64)}}
+	a := &shelf{t: t, api: containers.Docker(t), before: func(*http.Request) {}, over: make(chan struct{}), layers: layers{last: make(map[string][2]int64)}}
 	store := registry.New(registry.Logger(log.New(io.Discard, "", 0)))
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if user, word, _ := r.BasicAuth(); user != somebody || word != password {
@@ -87,7 +87,7 @@ func newArena(t *testing.T) *arena {
 }
 
 // login is what the usual login stores.
-func (a *arena) login(password string) {
+func (a *shelf) login(password string) {
 	a.t.Helper()
 	dir := a.t.TempDir()
 	a.t.Setenv("DOCKER_CONFIG", dir)
@@ -98,7 +98,7 @@ func (a *arena) login(password string) {
 }
 
 // push puts an image into the registry that no daemon has, and returns its name.
-func (a *arena) push() string {
+func (a *shelf) push() string {
 	a.t.Helper()
 	ctx := a.t.Context()
 	saved, err := a.api.ImageSave(ctx, []string{containers.Busybox.In(a.t, a.api)})
@@ -137,7 +137,7 @@ func (a *arena) push() string {
 }
 
 // ensure makes a sandbox of an image; both go with the test.
-func (a *arena) ensure(image string, o docker.Options) error {
+func (a *shelf) ensure(image string, o docker.Options) error {
 	a.t.Helper()
 	o.Client, o.Name, o.Arch, o.Progress = a.api, "docker", runtime.GOARCH, &a.layers
 	o.Log = slog.New(slog.NewTextHandler(&a.log, nil))
@@ -160,7 +160,7 @@ func (a *arena) ensure(image string, o docker.Options) error {
 }
 
 // fails compares an error, which must not show a secret.
-func (a *arena) fails(err error, wants ...string) {
+func (a *shelf) fails(err error, wants ...string) {
 	a.t.Helper()
 	if err == nil {
 		a.t.Fatal("it works")
@@ -177,7 +177,7 @@ func (a *arena) fails(err error, wants ...string) {
 	a.noSecret(a.log.String())
 }
 
-func (a *arena) noSecret(text string) {
+func (a *shelf) noSecret(text string) {
 	a.t.Helper()
 	for _, secret := range []string{password, "wrong-staple", base64.StdEncoding.EncodeToString([]byte(somebody + ":" + password))[:16]} {
 		if strings.Contains(text, secret) {
@@ -187,7 +187,7 @@ func (a *arena) noSecret(text string) {
 }
 
 func TestAnImageIsFetchedWithTheLoginAndProgress(t *testing.T) {
-	a := newArena(t)
+	a := newShelf(t)
 	a.login(password)
 	if err := a.ensure(a.push(), docker.Options{}); err != nil {
 		t.Fatal(err)
@@ -209,7 +209,7 @@ func TestAnImageIsFetchedWithTheLoginAndProgress(t *testing.T) {
 }
 
 func TestAWrongLoginIsSaidWithoutIt(t *testing.T) {
-	a := newArena(t)
+	a := newShelf(t)
 	image := a.push()
 	a.login("wrong-staple")
 	a.fails(a.ensure(image, docker.Options{}), image, "unauthorized", "docker login")
@@ -219,7 +219,7 @@ func TestAWrongLoginIsSaidWithoutIt(t *testing.T) {
 }
 
 func TestAnImageThatIsNowhereIsNamed(t *testing.T) {
-	a := newArena(t)
+	a := newShelf(t)
 	a.login(password)
 	image := a.host + "/team/missing:1"
 	a.fails(a.ensure(image, docker.Options{}), "cannot fetch the image", image)
@@ -228,7 +228,7 @@ func TestAnImageThatIsNowhereIsNamed(t *testing.T) {
 // TestD14APullIsNotPartOfTheStart fetches for longer than a start may take.
 func TestD14APullIsNotPartOfTheStart(t *testing.T) {
 	const bound = 15 * time.Second
-	a := newArena(t)
+	a := newShelf(t)
 	a.login(password)
 	slow := sync.OnceFunc(func() {
 		timer := time.NewTimer(bound + time.Second)
@@ -242,7 +242,7 @@ func TestD14APullIsNotPartOfTheStart(t *testing.T) {
 }
 
 func TestD14APullHasABoundOfItsOwn(t *testing.T) {
-	a := newArena(t)
+	a := newShelf(t)
 	a.login(password)
 	image := a.push()
 	a.before = func(*http.Request) { <-a.over }

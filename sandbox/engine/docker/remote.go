@@ -43,7 +43,7 @@ func (m *making) createNear(ctx context.Context) (string, error) {
 	if err := m.checkPlaces(); err != nil {
 		return "", err
 	}
-	if m.engine.options.Name == "podman" && !m.engine.near.Load() {
+	if m.engine.isPodman() && !m.engine.near.Load() {
 		if err := m.engine.findOurs(ctx, m.image.ID, m.own); err != nil {
 			return "", err
 		}

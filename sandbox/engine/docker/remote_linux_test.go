@@ -3,6 +3,7 @@ package docker_test
 import (
 	"bytes"
 	"context"
+	"maps"
 	"os"
 	"path/filepath"
 	"runtime"
@@ -28,6 +29,14 @@ const hang = 90 * time.Second
 var farLacks = map[enginetest.Ability]string{
 	enginetest.DirectLines: "a connection costs a process in the container",
 	enginetest.HostMounts:  "the daemon does not see this machine's files",
+}
+
+// conform runs a part of the suite.
+func conform(t *testing.T, api *client.Client, without map[enginetest.Ability]string, themes ...string) {
+	config := conformance(t, "docker", api)
+	maps.Copy(config.Without, without)
+	config.Themes = themes
+	enginetest.Run(t, config)
 }
 
 // elsewhere is a daemon that sees none of the files that this test makes from now on.
@@ -155,7 +164,9 @@ func (f *far) volumes() (names []string) {
 // as far as files go.
 func TestD17TheSuiteElsewhere(t *testing.T) {
 	d := elsewhere(t)
-	t.Run("socket", func(t *testing.T) { conform(t, d.Client(), farLacks, themes...) })
+	t.Run("socket", func(t *testing.T) {
+		conform(t, d.Client(), farLacks, "commands", "sessions", "files", "background", "ephemeral", "reuse")
+	})
 	t.Run("TCP", func(t *testing.T) {
 		conform(t, containers.Connect(t, containers.NewProxy(t, d.Client()).TCPHost), farLacks, "commands", "reuse")
 	})

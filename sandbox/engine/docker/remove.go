@@ -85,7 +85,7 @@ func (e *Engine) isLeaving(ctx context.Context, id sandbox.Identity) bool {
 
 // leaves says whether a container is about to be gone.
 func leaves(c container.InspectResponse) bool {
-	return c.State.Status == container.StateRemoving || c.HostConfig.AutoRemove && c.State.Status == container.StateExited
+	return c.State.Status == container.StateRemoving || c.HostConfig.AutoRemove && hasStopped(c.State.Status)
 }
 
 // Keeps says whether anything is left of an identity's sandbox.

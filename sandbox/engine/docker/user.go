@@ -20,9 +20,9 @@ import (
 const maxAccounts = 1 << 20
 
 // nameUser gives the user that was asked for a name in a container that is not started
-// yet, if the image has none for it.
+// yet, if the image has none for it. Nothing can be put into one that is read-only.
 func (m *making) nameUser(ctx context.Context, container string) error {
-	if m.spec.User == "" {
+	if m.spec.User == "" || m.spec.Container != nil && m.spec.Container.ReadOnlyRoot {
 		return nil
 	}
 	uid, gid, err := m.spec.UserIDs()

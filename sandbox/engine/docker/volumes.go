@@ -95,7 +95,7 @@ func (e *Engine) give(ctx context.Context, image string, mounts []mount.Mount, s
 			// Docker leaves the directory alone that an archive is unpacked in; Podman
 			// unpacks into a mount only what is sent to it.
 			to, name := above, path.Base(m.Target)+"/"
-			if e.options.Name == "podman" {
+			if e.isPodman() {
 				to, name = m.Target, "./"
 			}
 			if err := e.sendDir(ctx, id, to, tar.Header{Typeflag: tar.TypeDir, Name: name, Mode: 0o711, Uid: uid, Gid: gid}); err != nil {

@@ -71,6 +71,7 @@ func (c *creation) addLimits(add func(name, value string, enforced bool, deviati
 		{sandbox.FactMemory, fmt.Sprintf("%d MiB", l.Memory>>20), l.Memory > 0, others},
 		{sandbox.FactCPUs, fmt.Sprintf("%g", l.CPUs), l.CPUs > 0, others},
 		{sandbox.FactPids, fmt.Sprint(l.Pids), l.Pids > 0, c.pids()},
+		{sandbox.FactDisk, fmt.Sprintf("%d MiB", l.Disk>>20), l.Disk > 0, "not enforced: only engines of containers limit it"},
 	} {
 		if limit.wanted {
 			add(limit.name, limit.value, false, limit.deviation)

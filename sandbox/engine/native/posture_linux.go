@@ -60,6 +60,7 @@ func (c *creation) posture(r jail.Report) sandbox.Posture {
 	} else {
 		limit(sandbox.FactPids, fmt.Sprint(l.Pids), l.Pids > 0, c.verdict.Pids)
 	}
+	limit(sandbox.FactDisk, fmt.Sprintf("%d MiB", l.Disk>>20), l.Disk > 0, cgroup.Enforcement{Reason: "only engines of containers limit it"})
 	host := c.Spec.Network == sandbox.NetworkHost
 	add(sandbox.FactNetwork, string(c.Spec.Network), !host, unless(!host, "the host's whole network is reachable"))
 	add(c.rootFact(r))

@@ -195,6 +195,42 @@ var variants = []variant{
 		new:  "",
 	},
 	{
+		name: "D12-one-limit-takes-all", test: "TestD12EachLimitHasItsOwnVerdict", in: "sandbox/engine/docker",
+		file: "sandbox/engine/docker/limits.go",
+		old:  "	if !a.CPUs {\n",
+		new:  "	if !a.CPUs || !a.Memory || !a.Pids {\n",
+	},
+	{
+		name: "D12-no-answer-means-no-limits", test: "TestD12AQuestionThatFailsTurnsNoLimitOff", in: "sandbox/engine/docker",
+		file: "sandbox/engine/docker/limits.go",
+		old:  "return abilities{Limits: daemon.Limits{Memory: true, Swap: true, CPUs: true, Pids: true}}",
+		new:  "return abilities{}",
+	},
+	{
+		name: "D13-every-failure-is-a-verdict", test: "TestD13AFailedCreationIsNoVerdict", in: "sandbox/engine/docker",
+		file: "sandbox/engine/docker/limits.go",
+		old:  "	if refused {\n",
+		new:  "	if refused = true; refused {\n",
+	},
+	{
+		name: "D26-what-the-daemon-has-is-not-read", test: "TestD26WhatNobodyAskedForIsADeviation", in: "sandbox/engine/docker",
+		file: "sandbox/engine/docker/found.go",
+		old:  "NewPrivileges: !isSealed(h),",
+		new:  "",
+	},
+	{
+		name: "D26-said-twice", test: "TestD26OverridesShowOnceInThePosture", in: "sandbox/engine/docker",
+		file: "sandbox/engine/docker/found.go",
+		old:  "return slices.Contains(asked, f) })",
+		new:  "return len(asked) < 0 })",
+	},
+	{
+		name: "D30-memory-is-not-shared-out", test: "TestD30AFullTmpLeavesRoomForCommands", in: "sandbox/engine/docker",
+		file: "sandbox/engine/docker/memory.go",
+		old:  "		if m.spec.Limits.Memory > 0 {\n",
+		new:  "		if false {\n",
+	},
+	{
 		name: "D07-containers-are-not-compared", test: "TestD07EveryFieldOfAContainerIsInTheHashAndIsSaid", in: "sandbox",
 		file: "sandbox/spec.go",
 		old:  "append(diff, a.Container.difference(b.Container)...)",
