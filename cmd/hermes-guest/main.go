@@ -19,6 +19,8 @@ func main() {
 		run = func() error { return jail.RunContained(os.Args[2:]) }
 	case len(os.Args) == 2 && os.Args[1] == contained.BridgeMode:
 		run = jail.RunBridge
+	case len(os.Args) == 2 && os.Args[1] == contained.EraseMode:
+		run = jail.RunErase
 	case len(os.Args) == 3 && os.Args[1] == "remove":
 		run = func() error { return jail.RemoveTree(os.Args[2]) }
 	case len(os.Args) >= 2 && os.Args[1] == probe.Mode:

@@ -53,7 +53,7 @@ func newDocker(a *app, c config.Config, o daemon.Options) (sandbox.Engine, error
 		}
 		arch = facts.Arch
 	}
-	return docker.New(docker.Options{Client: api, Name: string(found.Kind), Arch: arch, Root: c.SandboxRoot})
+	return docker.New(docker.Options{Client: api, Name: string(found.Kind), Arch: arch, Root: c.SandboxRoot, Progress: a.newFetching(), Warn: o.Warn})
 }
 
 // managerOf returns a manager of the engine of that name.

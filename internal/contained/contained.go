@@ -19,12 +19,14 @@ const (
 	Door    = Root + "/run" // where the guest makes its socket, if somebody outside sees it
 	Socket  = "guest.sock"
 	Spool   = Root + "/spool"
+	Kept    = Root + "/kept" // what a container that erases is shown
 )
 
 // The first argument of the guest's program says what it is to be.
 const (
 	Mode       = "contained" // PID 1 of a container
 	BridgeMode = "bridge"    // carries one caller's stream to the guest
+	EraseMode  = "erase"     // removes what a sandbox kept, in a container of its own
 )
 
 // StopSignal asks the guest to end, all that it started with it. It is none that a

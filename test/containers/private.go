@@ -79,6 +79,15 @@ func (p *Private) Client() *client.Client {
 	return Connect(p.t, p.Host)
 }
 
+// Hide takes a directory out of the daemon's sight, as if it ran on another machine.
+func (p *Private) Hide(dir string) {
+	p.t.Helper()
+	in := strconv.Itoa(p.place.Process.Pid)
+	if out, err := exec.Command("nsenter", "--target", in, "--mount", "mount", "-t", "tmpfs", "hidden", dir).CombinedOutput(); err != nil {
+		p.t.Fatalf("cannot hide %s: %v: %s", dir, err, out)
+	}
+}
+
 // Start returns when the daemon answers.
 func (p *Private) Start() {
 	p.t.Helper()

@@ -1,13 +1,12 @@
 package docker
 
 import (
+	"cmp"
 	"context"
 	"crypto/rand"
 	"errors"
 	"fmt"
 	"io"
-	"os"
-	"path/filepath"
 	"strings"
 	"sync"
 	"time"
@@ -18,7 +17,6 @@ import (
 	"github.com/moby/moby/api/types/mount"
 	"github.com/moby/moby/client"
 
-	"hermes.example/hermes/internal/contained"
 	"hermes.example/hermes/sandbox"
 )
 
@@ -35,9 +33,17 @@ type making struct {
 	id     sandbox.Identity
 	spec   sandbox.Spec
 	image  image.InspectResponse
-	own    []mount.Mount // where it keeps its files, and where the two of us meet
-	ticket string        // marks the container as made by us and nobody else
-	can    abilities     // of the daemon
+	can    abilities // of the daemon
+	ticket string    // marks the container as made by us and nobody else
+
+	// Where the two of us meet, and where it keeps its files: directories of ours, or,
+	// if the daemon is far from them, volumes, and no door.
+	door string
+	own  []mount.Mount
+	far  bool
+	anew bool // it keeps nothing from before in volumes
+	// foreign are those of own that we may not give to the sandbox's user.
+	foreign []mount.Mount
 }
 
 // Create makes the sandbox of an identity that has none.
@@ -60,19 +66,24 @@ func (m *making) make(ctx context.Context) (err error) {
 	if m.image, err = m.engine.getImage(ctx, m.spec.Image); err != nil {
 		return err
 	}
-	ctx, cancel := context.WithTimeout(ctx, startBound)
+	ctx, cancel := context.WithTimeout(ctx, cmp.Or(m.engine.options.StartBound, startBound))
 	defer cancel()
 	if err := m.engine.putGuest(ctx, m.image.ID); err != nil {
 		return err
 	}
-	if err := m.makeDirs(); err != nil {
-		return err
-	}
-	if err := m.checkPlaces(); err != nil {
-		return err
-	}
+	defer func() {
+		if err != nil {
+			m.undo(ctx, errors.Is(err, sandbox.ErrExists))
+		}
+	}()
 	asking.Wait()
-	container, err := m.create(ctx)
+	if err := m.engine.ownRunDir(m.id); err != nil {
+		return err
+	}
+	container, err := m.createNear(ctx)
+	if errors.Is(err, errUnseen) {
+		container, err = m.createFar(ctx)
+	}
 	if err != nil {
 		return err
 	}
@@ -110,6 +121,8 @@ func (m *making) create(ctx context.Context) (string, error) {
 		return m.create(ctx)
 	case isTaken(err):
 		return "", sandbox.ErrExists
+	case m.isUnseen(err):
+		return "", errUnseen
 	case m.refusesDisk(asked, err):
 		m.discardHalfMade(ctx)
 		return m.create(ctx)
@@ -134,51 +147,6 @@ func (m *making) discardHalfMade(ctx context.Context) {
 	}
 }
 
-// makeDirs makes the directories that are mounted.
-func (m *making) makeDirs() error {
-	if err := m.engine.ownRunDir(m.id); err != nil {
-		return err
-	}
-	dir := m.engine.dir(m.id)
-	for name, target := range map[string]string{"home": sandbox.Home, "workspace": sandbox.Workspace, "spool": contained.Spool} {
-		// What the guest remembers ends with a sandbox that ends with its caller.
-		if !m.keeps() || m.mounted(target) || m.spec.Ephemeral && name == "spool" {
-			continue
-		}
-		source := filepath.Join(dir, name)
-		if err := m.makeDir(source); err != nil {
-			return err
-		}
-		m.own = append(m.own, bind(source, target, false))
-	}
-	door := filepath.Join(m.engine.runDir(m.id), doorName)
-	if err := m.makeDir(door); err != nil {
-		return err
-	}
-	m.own = append(m.own, bind(door, contained.Door, false))
-	return nil
-}
-
-// doorName is the directory of the guest's socket. It is in one that nobody else can
-// enter, because all users of the container can reach it.
-const doorName = "door"
-
-// makeDir makes a directory that belongs to whom the guest runs as.
-func (m *making) makeDir(path string) error {
-	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
-		return fmt.Errorf("cannot make its directory: %w", err)
-	}
-	if err := os.Mkdir(path, 0o711); err != nil && !errors.Is(err, os.ErrExist) {
-		return fmt.Errorf("cannot make its directory: %w", err)
-	}
-	if uid, gid, err := m.spec.UserIDs(); err == nil && m.spec.User != "" && os.Getuid() == 0 {
-		if err := os.Chown(path, uid, gid); err != nil {
-			return fmt.Errorf("cannot give its directory to user %d: %w", uid, err)
-		}
-	}
-	return nil
-}
-
 // begin starts a container that is there, and waits until its guest answers.
 func (m *making) begin(ctx context.Context, container string) error {
 	e, id, dir := m.engine, m.id, m.engine.dir(m.id)
@@ -186,7 +154,7 @@ func (m *making) begin(ctx context.Context, container string) error {
 		dir = e.runDir(id)
 	}
 	// Before the guest runs, so that none does whose key nobody knows.
-	l, err := e.prepareLink(id, dir)
+	l, err := e.prepareLink(id, dir, m.door)
 	if err != nil {
 		return err
 	}
@@ -234,8 +202,10 @@ func (e *Engine) Start(ctx context.Context, id sandbox.Identity, spec sandbox.Sp
 		}
 		return e.Create(ctx, id, spec)
 	default:
-		m := &making{engine: e, id: id, spec: spec, image: image.InspectResponse{ID: found.Image}}
-		err = m.makeDirs() // what is in memory has gone with the machine's last boot
+		m := &making{engine: e, id: id, spec: spec, image: image.InspectResponse{ID: found.Image}, door: doorOf(found)}
+		if m.door != "" {
+			err = errors.Join(e.ownRunDir(id), m.makeDirs()) // what is in memory has gone with the machine's last boot
+		}
 		if err == nil && found.State.Status == container.StateCreated {
 			err = m.finish(ctx, found.ID) // its maker may have died before it had
 		}

@@ -127,8 +127,10 @@ func (m *making) mounted(target string) bool {
 }
 
 func (m *making) mounts() []mount.Mount {
-	list := []mount.Mount{{Type: mount.TypeVolume, Source: m.engine.guestVolume(), Target: contained.Bin, ReadOnly: true, VolumeOptions: &mount.VolumeOptions{NoCopy: true}}}
-	list = append(list, m.own...)
+	list := append([]mount.Mount{m.engine.guestMount()}, m.own...)
+	if m.far {
+		return list
+	}
 	for _, b := range m.spec.Mounts {
 		list = append(list, bind(b.Source, b.Target, b.ReadOnly))
 	}

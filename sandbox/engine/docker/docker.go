@@ -15,6 +15,7 @@ import (
 	"path/filepath"
 	"sync"
 	"sync/atomic"
+	"time"
 
 	"github.com/moby/moby/client"
 
@@ -40,7 +41,12 @@ type Options struct {
 	Bridge bool
 	// Progress is told of images that the daemon fetches; may be nil.
 	Progress Progress
-	Log      *slog.Logger
+	// PullBound is how long fetching an image may take, StartBound how long making and
+	// starting a container may, the image being there; zero means the default.
+	PullBound, StartBound time.Duration
+	// Warn is told in one line what a sandbox goes without; may be nil.
+	Warn func(line string)
+	Log  *slog.Logger
 }
 
 // Engine makes sandboxes of containers.
@@ -50,6 +56,7 @@ type Engine struct {
 	build   string
 	run     string
 	log     *slog.Logger
+	near    atomic.Bool               // Podman was seen to see our files
 	known   atomic.Pointer[abilities] // what the daemon has told of itself
 	noDisk  atomic.Pointer[string]    // why it limits no disk, if it said so
 	// What is known of identities, because every command asks for it.
@@ -68,6 +75,9 @@ func New(o Options) (sandbox.Engine, error) {
 	}
 	if o.Log == nil {
 		o.Log = slog.New(slog.DiscardHandler)
+	}
+	if o.Warn == nil {
+		o.Warn = func(line string) { o.Log.Warn(line) }
 	}
 	return &Engine{options: o, api: o.Client, build: build, run: run, log: o.Log}, nil
 }

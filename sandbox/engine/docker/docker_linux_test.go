@@ -19,6 +19,8 @@ const (
 	nameVariable   = "HERMES_TEST_ENGINE_NAME"
 	hostVariable   = "HERMES_TEST_ENGINE_HOST"
 	bridgeVariable = "HERMES_TEST_ENGINE_BRIDGE"
+	// Users that a test makes cannot load images of its checkout.
+	imageVariable = "HERMES_TEST_ENGINE_IMAGE"
 )
 
 func TestMain(m *testing.M) { enginetest.Main(m, newEngine) }
@@ -75,7 +77,7 @@ func conformance(t *testing.T, name string, api *client.Client) enginetest.Confi
 			}
 			return e, t.TempDir()
 		},
-		Spec: sandbox.Spec{Image: containers.Debian.In(t, api), Cwd: sandbox.Workspace, Network: sandbox.NetworkNone},
+		Spec: sandbox.Spec{Image: debian(t, api), Cwd: sandbox.Workspace, Network: sandbox.NetworkNone},
 		Without: map[enginetest.Ability]string{
 			enginetest.ReadOnlyRoot: "an image's root is the sandbox's own",
 			enginetest.OwnIDs:       "the daemon does not remap ids",
@@ -84,4 +86,11 @@ func conformance(t *testing.T, name string, api *client.Client) enginetest.Confi
 			enginetest.Announcements: "a container's arguments are the same at each of its starts",
 		},
 	}
+}
+
+func debian(t *testing.T, api *client.Client) string {
+	if name := os.Getenv(imageVariable); name != "" {
+		return name
+	}
+	return containers.Debian.In(t, api)
 }

@@ -27,6 +27,11 @@ func (e *Engine) guestVolume() string { return volumePrefix + e.build }
 
 const volumePrefix = "hermes-guest-"
 
+// guestMount shows the program to a container.
+func (e *Engine) guestMount() mount.Mount {
+	return mount.Mount{Type: mount.TypeVolume, Source: e.guestVolume(), Target: contained.Bin, ReadOnly: true, VolumeOptions: &mount.VolumeOptions{NoCopy: true}}
+}
+
 // labelVolume marks volumes of programs, and containers that fill them.
 const labelVolume = "hermes-guest-program"
 
@@ -74,29 +79,39 @@ func (e *Engine) fillVolume(ctx context.Context, image string) error {
 	if err != nil {
 		return err
 	}
+	volume := e.guestMount()
+	volume.ReadOnly = false
+	return e.withUnstarted(ctx, image, []mount.Mount{volume}, func(id string) error {
+		if whole, err := e.holdsGuest(ctx, id, program); err != nil || whole {
+			return err
+		}
+		archive, err := archived(program)
+		if err != nil {
+			return err
+		}
+		if _, err := e.api.CopyToContainer(ctx, id, client.CopyToContainerOptions{DestinationPath: contained.Bin, Content: archive}); err != nil {
+			return explain(err)
+		}
+		whole, err := e.holdsGuest(ctx, id, program)
+		if err == nil && !whole {
+			err = errors.New("it reads back something else than was written")
+		}
+		return err
+	})
+}
+
+// withUnstarted makes a container for as long as do takes, to reach what is mounted in
+// it. It is of any image, and nothing of it ever runs.
+func (e *Engine) withUnstarted(ctx context.Context, image string, mounts []mount.Mount, do func(id string) error) error {
 	made, err := e.api.ContainerCreate(ctx, client.ContainerCreateOptions{
 		Config:     &container.Config{Image: image, Entrypoint: []string{contained.Program}, Labels: map[string]string{labelVolume: e.build, labelRun: e.runLabel(), "hermes-agent": "1"}},
-		HostConfig: &container.HostConfig{NetworkMode: "none", CapDrop: []string{"ALL"}, Mounts: []mount.Mount{{Type: mount.TypeVolume, Source: e.guestVolume(), Target: contained.Bin, VolumeOptions: &mount.VolumeOptions{NoCopy: true}}}},
+		HostConfig: &container.HostConfig{NetworkMode: "none", CapDrop: []string{"ALL"}, Mounts: mounts},
 	})
 	if err != nil {
 		return explain(err)
 	}
 	defer e.discard(ctx, made.ID)
-	if whole, err := e.holdsGuest(ctx, made.ID, program); err != nil || whole {
-		return err
-	}
-	archive, err := archived(program)
-	if err != nil {
-		return err
-	}
-	if _, err := e.api.CopyToContainer(ctx, made.ID, client.CopyToContainerOptions{DestinationPath: contained.Bin, Content: archive}); err != nil {
-		return explain(err)
-	}
-	whole, err := e.holdsGuest(ctx, made.ID, program)
-	if err == nil && !whole {
-		err = errors.New("it reads back something else than was written")
-	}
-	return err
+	return do(made.ID)
 }
 
 func archived(program []byte) (io.Reader, error) {

@@ -29,6 +29,8 @@ import (
 // link is how a sandbox's guest is reached.
 type link struct {
 	Key []byte `json:"key"`
+	// Door is the directory of the guest's socket, if the daemon sees our files.
+	Door string `json:"door,omitempty"`
 	// Bridge says why connections pass through the container; empty means that they
 	// need not.
 	Bridge string `json:"bridge,omitempty"`
@@ -46,13 +48,18 @@ const meetBound = time.Second
 // meet waits for the guest of a container that was just started, finds out how it can
 // be reached, and gives it its key.
 func (e *Engine) meet(ctx context.Context, id sandbox.Identity, c container.InspectResponse, dir string, l link) error {
-	if e.options.Bridge {
+	switch {
+	case e.options.Bridge:
 		l.Bridge = "asked for"
-	} else if err := e.meetDirectly(ctx, id, c, l); err != nil {
-		if e.hasEnded(ctx, c.ID) {
-			return e.endedAtOnce(ctx, c.ID)
+	case l.Door == "":
+		l.Bridge = errUnseen.Error()
+	default:
+		if err := e.meetDirectly(ctx, c, l); err != nil {
+			if e.hasEnded(ctx, c.ID) {
+				return e.endedAtOnce(ctx, c.ID)
+			}
+			l.Bridge = err.Error()
 		}
-		l.Bridge = err.Error()
 	}
 	if l.Bridge == "" {
 		return nil
@@ -65,22 +72,22 @@ func (e *Engine) meet(ctx context.Context, id sandbox.Identity, c container.Insp
 
 // prepareLink sees to it that a sandbox has a key, and that it is written down. How its
 // guest is reached turns out when it runs.
-func (e *Engine) prepareLink(id sandbox.Identity, dir string) (link, error) {
+func (e *Engine) prepareLink(id sandbox.Identity, dir, door string) (link, error) {
 	l, err := e.readLink(id)
 	if err != nil {
 		key := contained.NewKey()
 		l = link{Key: key[:]}
 	}
-	l.Bridge = ""
+	l.Door, l.Bridge = door, ""
 	return l, e.writeLink(id, dir, l)
 }
 
 // meetDirectly waits until the socket can be reached, and hands the key over by it.
-func (e *Engine) meetDirectly(ctx context.Context, id sandbox.Identity, c container.InspectResponse, l link) error {
+func (e *Engine) meetDirectly(ctx context.Context, c container.InspectResponse, l link) error {
 	ctx, cancel := context.WithTimeout(ctx, meetBound)
 	defer cancel()
 	for pause := time.Millisecond; ; pause = min(pause*2, 20*time.Millisecond) {
-		conn, err := e.dialSocket(ctx, id, c.State.Pid)
+		conn, err := dialSocket(ctx, l.Door, c.State.Pid)
 		if err == nil {
 			return handOver(conn, l.Key)
 		}
@@ -153,18 +160,6 @@ func (e *Engine) writeLink(id sandbox.Identity, dir string, l link) error {
 	return err
 }
 
-// linkTo is readLink, remembered: every command asks for it.
-func (e *Engine) linkTo(id sandbox.Identity) (link, error) {
-	if l, ok := e.links.Load(id); ok {
-		return l.(link), nil
-	}
-	l, err := e.readLink(id)
-	if err == nil {
-		e.links.Store(id, l)
-	}
-	return l, err
-}
-
 // remember keeps the process id of a container's guest, by which it is known at the
 // other end of its socket.
 func (e *Engine) remember(id sandbox.Identity, c container.InspectResponse) {
@@ -178,13 +173,19 @@ func (e *Engine) remember(id sandbox.Identity, c container.InspectResponse) {
 // Connect opens a stream to the guest.
 func (e *Engine) Connect(ctx context.Context, id sandbox.Identity) (io.ReadWriteCloser, error) {
 	id = e.normal(id)
-	l, err := e.linkTo(id)
+	if known, ok := e.links.Load(id); ok {
+		if conn, ok := e.connectDirectly(ctx, id, known.(link)); ok {
+			return conn, nil
+		}
+	}
+	// Another process may have made the sandbox anew meanwhile.
+	l, err := e.readLink(id)
 	if err != nil && !errors.Is(err, os.ErrNotExist) {
 		return nil, fmt.Errorf("cannot reach the sandbox %q: %w", id.Task, err)
 	}
-	if err == nil && l.Bridge == "" {
-		conn, err := e.connectSocket(ctx, id)
-		if err == nil {
+	if err == nil {
+		e.links.Store(id, l)
+		if conn, ok := e.connectDirectly(ctx, id, l); ok {
 			return conn, nil
 		}
 	}
@@ -201,26 +202,31 @@ func (e *Engine) Connect(ctx context.Context, id sandbox.Identity) (io.ReadWrite
 	return e.bridge(ctx, id, c, l)
 }
 
-// connectSocket dials the guest's socket, whose owner must be the container's PID 1.
-func (e *Engine) connectSocket(ctx context.Context, id sandbox.Identity) (net.Conn, error) {
+// connectDirectly dials the guest's socket, if it can be reached. Its owner must be the
+// container's PID 1.
+func (e *Engine) connectDirectly(ctx context.Context, id sandbox.Identity, l link) (net.Conn, bool) {
+	if l.Bridge != "" {
+		return nil, false
+	}
 	if pid, ok := e.pids.Load(id); ok {
-		if conn, err := e.dialSocket(ctx, id, pid.(int)); !errors.Is(err, errNotGuest) {
-			return conn, err
+		if conn, err := dialSocket(ctx, l.Door, pid.(int)); !errors.Is(err, errNotGuest) {
+			return conn, err == nil
 		}
 	}
 	// It may have been started again meanwhile.
 	c, err := e.inspect(ctx, id)
 	if err != nil {
-		return nil, err
+		return nil, false
 	}
-	return e.dialSocket(ctx, id, c.State.Pid)
+	conn, err := dialSocket(ctx, l.Door, c.State.Pid)
+	return conn, err == nil
 }
 
 // errNotGuest means that another process than the guest has the socket.
 var errNotGuest = errors.New("another process than its guest answers")
 
-func (e *Engine) dialSocket(ctx context.Context, id sandbox.Identity, pid int) (net.Conn, error) {
-	conn, err := (&net.Dialer{}).DialContext(ctx, "unix", filepath.Join(e.runDir(id), doorName, contained.Socket))
+func dialSocket(ctx context.Context, door string, pid int) (net.Conn, error) {
+	conn, err := (&net.Dialer{}).DialContext(ctx, "unix", filepath.Join(door, contained.Socket))
 	if err != nil {
 		return nil, err
 	}

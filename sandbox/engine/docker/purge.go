@@ -17,10 +17,12 @@ import (
 )
 
 // Keeps says whether anything is left of an identity's sandbox.
-func (e *Engine) Keeps(_ context.Context, id sandbox.Identity) (bool, error) {
-	_, err := os.Stat(e.dir(id.Normal()))
+func (e *Engine) Keeps(ctx context.Context, id sandbox.Identity) (bool, error) {
+	id = id.Normal()
+	_, err := os.Stat(e.dir(id))
 	if errors.Is(err, fs.ErrNotExist) {
-		return false, nil
+		volumes, err := e.keptVolumes(ctx, only(id))
+		return len(volumes) > 0, err
 	}
 	return err == nil, err
 }
@@ -48,7 +50,7 @@ func (e *Engine) Purge(ctx context.Context, home string) (int, error) {
 		if making[dir] || isMounted(all, dir) {
 			continue
 		}
-		if err := removeTree(dir); err != nil {
+		if err := e.erase(ctx, dir, ""); err != nil {
 			return removed, fmt.Errorf("cannot remove kept files: %w", err)
 		}
 		removed++
@@ -58,7 +60,25 @@ func (e *Engine) Purge(ctx context.Context, home string) (int, error) {
 	if filepath.Dir(root) == filepath.Join(home, "sandboxes") {
 		os.Remove(filepath.Dir(root))
 	}
-	return removed, e.purgeVolumes(ctx)
+	more, err := e.purgeKept(ctx, home)
+	return removed + more, errors.Join(err, e.purgeVolumes(ctx))
+}
+
+// purgeKept removes volumes in which sandboxes of a home kept files and that no
+// container has, and returns of how many sandboxes.
+func (e *Engine) purgeKept(ctx context.Context, home string) (int, error) {
+	all, err := e.keptVolumes(ctx, func(id sandbox.Identity) bool { return id.Home == home })
+	gone := make(map[string]bool)
+	for _, v := range all {
+		_, failed := e.api.VolumeRemove(ctx, v.Name, client.VolumeRemoveOptions{})
+		switch {
+		case failed == nil, isNotFound(failed):
+			gone[v.Labels[labelIdentity]] = true
+		case !errdefs.IsConflict(failed):
+			err = errors.Join(err, explain(failed))
+		}
+	}
+	return len(gone), err
 }
 
 // underWay lists the directories of sandboxes that have a run directory: a container may

@@ -35,7 +35,7 @@ func (e *Engine) Remove(ctx context.Context, id sandbox.Identity, files bool) er
 	if !files {
 		return nil
 	}
-	return removeTree(e.dir(id))
+	return errors.Join(e.erase(ctx, e.dir(id), found.Image), e.removeVolumes(ctx, id))
 }
 
 // end stops and removes a container.

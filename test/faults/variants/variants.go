@@ -55,10 +55,34 @@ var sandboxVariants = []variant{
 		new:  `filepath.Join(dir, id.Key()+fmt.Sprint(time.Now().UnixNano())+".lock")`,
 	},
 	{
+		name: "D14-one-bound-for-all", test: "TestD14APullIsNotPartOfTheStart", in: "sandbox/engine/docker",
+		file: "sandbox/engine/docker/image.go",
+		old:  "cmp.Or(e.options.PullBound, pullBound)",
+		new:  "cmp.Or(e.options.PullBound, e.options.StartBound, pullBound)",
+	},
+	{
+		name: "D14-no-bound", test: "TestD14APullHasABoundOfItsOwn", in: "sandbox/engine/docker",
+		file: "sandbox/engine/docker/image.go",
+		old:  "cmp.Or(e.options.PullBound, pullBound)",
+		new:  "cmp.Or(0*e.options.PullBound, pullBound)",
+	},
+	{
 		name: "D15-files-only", test: "TestD15TheOverrideChoosesTheKind", in: "internal/daemon",
 		file: "internal/daemon/chosen.go",
 		old:  "if strings.ContainsAny(value, `/\\`) {",
 		new:  "{",
+	},
+	{
+		name: "D17-every-daemon-is-near", test: "TestD17WhatIsNotSeenIsNotBound", in: "sandbox/engine/docker",
+		file: "sandbox/engine/docker/remote.go",
+		old:  "return errdefs.IsInvalidArgument(err) && ",
+		new:  "return false && errdefs.IsInvalidArgument(err) && ",
+	},
+	{
+		name: "D17-podman-makes-what-it-does-not-see", test: "TestD17PodmanMakesNoDirectories", in: "sandbox/engine/docker",
+		file: "sandbox/engine/docker/remote.go",
+		old:  "			if isNotFound(err) {\n				return errUnseen\n			}\n",
+		new:  "			if isNotFound(err) {\n				continue\n			}\n",
 	},
 	{
 		name: "D01-killed-cgroup-used-again", test: "TestGuestCannotBeStopped",
