@@ -132,7 +132,7 @@ func TestAnOutageIsAnErrorAndIsForgotten(t *testing.T) {
 		{"500", func(w http.ResponseWriter, _ *http.Request) { http.Error(w, "out of\nmemory", 500) }, NotAnswering, []string{"out of memory", "try again"}},
 		{"hang", func(_ http.ResponseWriter, r *http.Request) { <-r.Context().Done() }, NotAnswering, []string{"no answer within ", "try again"}},
 		{"cut", func(w http.ResponseWriter, _ *http.Request) { panic(http.ErrAbortHandler) }, NotAnswering, []string{"it hung up", "try again"}},
-		{"forbidden", func(w http.ResponseWriter, _ *http.Request) { http.Error(w, "not you", 403) }, NotAllowed, []string{"not you"}},
+		{"forbidden", func(w http.ResponseWriter, _ *http.Request) { http.Error(w, "not you", http.StatusForbidden) }, NotAllowed, []string{"not you"}},
 		{"another server", func(w http.ResponseWriter, _ *http.Request) { io.WriteString(w, "hello") }, Unusable, []string{"neither Docker nor Podman"}},
 		{"no page", http.NotFound, Unusable, []string{"404"}},
 		{"a long page", func(w http.ResponseWriter, _ *http.Request) { http.Error(w, strings.Repeat("long ", 10000), 404) }, Unusable, []string{"…; correct DOCKER_HOST"}},
