@@ -312,6 +312,9 @@ func (m *Manager) retire(ctx context.Context, id Identity, req wire.Retire, left
 	for range 2 {
 		conn, err := dial(ctx, m.engine, id, true)
 		if errors.Is(err, ErrGone) || errors.Is(err, ErrNotFound) {
+			if left != nil && failed != nil {
+				left.lose(failed)
+			}
 			return true, wire.Status{}, nil
 		}
 		if err != nil {

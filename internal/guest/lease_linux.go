@@ -1,6 +1,7 @@
 package guest
 
 import (
+	"io"
 	"net"
 	"os"
 	"time"
@@ -91,6 +92,12 @@ func (s *Server) serveRetire(stream net.Conn, w *wire.Writer, req wire.Retire) {
 		s.handOver(w)
 	}
 	w.WriteMessage(wire.TypeRetired, st)
+	if req.HandOver {
+		// Nobody but the caller has the sessions from here on: it hangs up when it has
+		// read them.
+		stream.SetReadDeadline(time.Now().Add(handOverBound))
+		io.Copy(io.Discard, stream)
+	}
 	if !already {
 		close(s.ended)
 	}

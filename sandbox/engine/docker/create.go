@@ -61,7 +61,8 @@ func (e *Engine) Create(ctx context.Context, id sandbox.Identity, spec sandbox.S
 
 func (m *making) make(ctx context.Context) (err error) {
 	var asking sync.WaitGroup // daemons run programs to answer that
-	asking.Go(func() { m.can = m.engine.abilities(ctx) })
+	asked := ctx
+	asking.Go(func() { m.can = m.engine.abilities(asked) })
 	defer asking.Wait()
 	if m.image, err = m.engine.getImage(ctx, m.spec.Image); err != nil {
 		return err

@@ -81,7 +81,9 @@ func (e *Engine) fillVolume(ctx context.Context, image string) error {
 	}
 	volume := e.guestMount()
 	volume.ReadOnly = false
-	return e.withUnstarted(ctx, image, []mount.Mount{volume}, func(id string) error {
+	// Who holds the lock of the volume is seen by those who sweep.
+	labels := map[string]string{labelVolume: e.build, labelRun: e.runLabel()}
+	return e.withUnstarted(ctx, image, labels, []mount.Mount{volume}, func(id string) error {
 		if whole, err := e.holdsGuest(ctx, id, program); err != nil || whole {
 			return err
 		}
@@ -102,9 +104,10 @@ func (e *Engine) fillVolume(ctx context.Context, image string) error {
 
 // withUnstarted makes a container for as long as do takes, to reach what is mounted in
 // it. It is of any image, and nothing of it ever runs.
-func (e *Engine) withUnstarted(ctx context.Context, image string, mounts []mount.Mount, do func(id string) error) error {
+func (e *Engine) withUnstarted(ctx context.Context, image string, labels map[string]string, mounts []mount.Mount, do func(id string) error) error {
+	labels["hermes-agent"] = "1"
 	made, err := e.api.ContainerCreate(ctx, client.ContainerCreateOptions{
-		Config:     &container.Config{Image: image, Entrypoint: []string{contained.Program}, Labels: map[string]string{labelVolume: e.build, labelRun: e.runLabel(), "hermes-agent": "1"}},
+		Config:     &container.Config{Image: image, Entrypoint: []string{contained.Program}, Labels: labels},
 		HostConfig: &container.HostConfig{NetworkMode: "none", CapDrop: []string{"ALL"}, Mounts: mounts},
 	})
 	if err != nil {
