@@ -80,8 +80,8 @@ var dockerVariants = []variant{
 	{
 		name: "D06-docker-failures-stay", test: "TestACreationThatFailsLeavesNothing", in: inDocker,
 		file: "sandbox/engine/docker/create.go",
-		old:  "		m.discardHalfMade(ctx)\n",
-		new:  "",
+		old:  "		m.discardHalfMade(ctx)\n		return \"\", explain(err)\n",
+		new:  "		return \"\", explain(err)\n",
 	},
 	{
 		name: "D06-docker-given-up-stay", test: "TestACreationThatIsGivenUpLeavesNothing", in: inDocker,
