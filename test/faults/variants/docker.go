@@ -61,7 +61,7 @@ var dockerVariants = []variant{
 	},
 	{
 		name: "D04-docker-any-age", test: "TestDaemonRestartedWithItsContainers", in: inDocker,
-		file: "sandbox/manager.go",
+		file: "sandbox/reaper.go",
 		old:  "return !info.Ended.IsZero() && time.Since",
 		new:  "return time.Since",
 	},
