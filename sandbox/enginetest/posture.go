@@ -312,7 +312,7 @@ func hostIsListed(t *testing.T, s *suite) {
 
 func trialsLeaveNothing(t *testing.T, s *suite) {
 	b := s.box(t)
-	look := "hostname; ls -A /tmp | grep hermes-probe"
+	look := "hostname; ls -A /tmp | grep hermes-probe || true"
 	if s.engine.Capabilities().Isolated { // otherwise others change it meanwhile
 		look += "; wc -l </proc/self/mountinfo; ls -A /tmp /dev /dev/shm"
 	}

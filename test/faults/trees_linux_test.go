@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"fmt"
+	"os"
 	"slices"
 	"strconv"
 	"strings"
@@ -75,7 +76,7 @@ func mark(t testing.TB) string {
 	marks.Lock()
 	defer marks.Unlock()
 	marks.next++
-	return fmt.Sprintf("f%x.%d", time.Now().UnixNano()>>20&0xffffff, marks.next)
+	return fmt.Sprintf("f%x.%d", os.Getpid(), marks.next)
 }
 
 // bystanders are background processes of other commands: one from before, one

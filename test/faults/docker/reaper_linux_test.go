@@ -27,7 +27,7 @@ func reapedByAge(t *testing.T, private *containers.Private) {
 		reap  bool
 	}{
 		"old":          {now.Add(-900 * time.Second).Format(time.RFC3339), true},
-		"nanoseconds":  {now.Add(-900 * time.Second).Format("2006-01-02T15:04:05.000000000Z"), true},
+		"nanoseconds":  {now.Add(-900 * time.Second).Truncate(time.Second).Add(123456789).Format(time.RFC3339Nano), true},
 		"another zone": {now.Add(-900 * time.Second).In(time.FixedZone("", 5*3600)).Format(time.RFC3339Nano), true},
 		"young":        {now.Add(-300 * time.Second).Format(time.RFC3339), false},
 		"never":        {"0001-01-01T00:00:00Z", false},
