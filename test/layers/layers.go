@@ -39,6 +39,7 @@ var heights = map[string]int{
 	"internal/addon":          core,
 	"internal/supervise":      core,
 	"internal/profile":        core,
+	"internal/roster":         shared, // above what supervises and the profiles
 	"sandbox/engine/internal": shared,
 	"sandbox/engine":          engine,
 	"sandbox/enginetest":      engine,
