@@ -198,29 +198,31 @@ func (d *Driver) remove(ctx context.Context, name string) error {
 	if !there {
 		return nil
 	}
-	for _, commands := range []string{prune, pruneAll} {
-		if err := d.scan(commands); err != nil && !errors.Is(err, errNoReader) {
-			return controlError(name, "unregister", err)
-		}
-		var removed bool
-		err := await(ctx, loggerBound, func() (bool, error) {
-			err := d.locked(ctx, func() error {
-				if supervised(dir) {
-					return nil
-				}
-				removed = true
-				return os.RemoveAll(dir)
-			})
-			return removed, err
-		})
-		if removed && err == nil {
-			return nil
-		}
-		if removed || commands == pruneAll || ctx.Err() != nil {
-			return fmt.Errorf("cannot unregister %s: %w", name, err)
-		}
+	err := d.removeAfter(ctx, dir, prune)
+	if err != nil && ctx.Err() == nil { // something that the service left behind keeps its logger
+		err = d.removeAfter(ctx, dir, pruneAll)
+	}
+	if err != nil {
+		return fmt.Errorf("cannot unregister %s: %w", name, err)
 	}
 	return nil
+}
+
+// removeAfter gives an order to the scanner and deletes a slot once that has been obeyed.
+func (d *Driver) removeAfter(ctx context.Context, dir, commands string) error {
+	if err := d.scan(commands); err != nil && !errors.Is(err, errNoReader) {
+		return err
+	}
+	return await(ctx, loggerBound, func() (removed bool, err error) {
+		err = d.locked(ctx, func() error {
+			if supervised(dir) {
+				return nil
+			}
+			removed = true
+			return os.RemoveAll(dir)
+		})
+		return removed, err
+	})
 }
 
 // locked does what must not be done by two at once, in this process or another.

@@ -66,10 +66,13 @@ func (r record) runs() bool { return r.pid > 0 && !r.finishing }
 // settled says whether it is down and nothing cleans up any more.
 func (r record) settled() bool { return r.pid == 0 && !r.finishing }
 
-// stamp is a TAI64N label as s6 makes them: seconds after 2^62, ten more than since 1970, and nanoseconds.
+// stamp is a TAI64N label: seconds after 2^62 and nanoseconds, of a clock that counts leap seconds.
 func stamp(b []byte) time.Time {
-	return time.Unix(int64(binary.BigEndian.Uint64(b)-1<<62)-10, int64(binary.BigEndian.Uint32(b[8:])))
+	return time.Unix(int64(binary.BigEndian.Uint64(b)-1<<62-leap), int64(binary.BigEndian.Uint32(b[8:])))
 }
+
+// leap is how far atomic time is ahead, since 2017.
+const leap = 37
 
 // exit is how the process ended, in the words of all drivers.
 func (r record) exit(at time.Time) *supervise.Exit {

@@ -19,7 +19,17 @@ import (
 //	failures     when it failed, within the window
 //	pause        for how long run waits, and then that it does
 //	parked       why it is down
-const header = "#!/bin/sh\n# Made by hermes when the service was registered. A change lasts until it is registered again.\n"
+const header = "#!/bin/sh\n# Made by hermes when the service was registered. A change lasts until it is registered again.\n" + trusted
+
+// trusted is where s6 and the rest are, in Debian and in the old image. The image's own PATH has directories in it
+// that the user can write.
+const trusted = "PATH=/command:/usr/sbin:/usr/bin:/sbin:/bin\nexport PATH\n"
+
+// scannerScript becomes the user's scanner. It is the only one that root runs.
+func scannerScript(scan string, u supervise.User) string {
+	return "#!/bin/sh\n# Made by hermes: the scanner of the service user.\n" + trusted +
+		"cd / || exit 111\nexec </dev/null\nexec " + becoming(u) + " s6-svscan " + quote(scan) + "\n"
+}
 
 // drop starts a script again as the service's user, should the scanner be root's. It does not make such a scanner
 // safe, because the user can write the script; see Prepare for what does.
@@ -27,11 +37,16 @@ func drop(u *supervise.User, script string) string {
 	if u == nil {
 		return ""
 	}
+	return fmt.Sprintf("[ \"$(id -u)\" != 0 ] || exec %s ./%s \"$@\"\n", becoming(*u), script)
+}
+
+// becoming is the words before a command that root runs as somebody else.
+func becoming(u supervise.User) string {
 	groups := []string{strconv.Itoa(u.GID)}
 	for _, g := range u.Groups {
 		groups = append(groups, strconv.Itoa(g))
 	}
-	return fmt.Sprintf("[ \"$(id -u)\" != 0 ] || exec s6-applyuidgid -u %d -g %d -G %s ./%s \"$@\"\n", u.UID, u.GID, strings.Join(groups, ","), script)
+	return fmt.Sprintf("s6-applyuidgid -u %d -g %d -G %s", u.UID, u.GID, strings.Join(groups, ","))
 }
 
 // runScript becomes the service. A pause after a failure is spent here and not in finish, which nothing but its own
@@ -41,11 +56,8 @@ func runScript(s supervise.Service) string {
 	b.WriteString(header + drop(s.User, "run"))
 	b.WriteString(`exec </dev/null 2>&1
 echo $$ >data/group || exit 111
-if [ -f data/pause ]; then
-	sleep "$(cat data/pause)"
-	rm -f data/pause
-fi
-rm -f data/parked
+pause=$(cat data/pause 2>/dev/null) && sleep "$pause"
+rm -f data/pause data/parked
 . ./data/environment
 limits=
 `)
@@ -75,7 +87,7 @@ park() {
 }
 
 # What the service leaves behind in its process group ends with it. Group 1 would be everybody.
-group=$(cat data/group)
+group=$(cat data/group 2>/dev/null)
 case $group in '' | *[!0-9]* | 0* | 1) ;; *) kill -KILL "-$group" 2>/dev/null ;; esac
 
 if [ -f data/asked ]; then
