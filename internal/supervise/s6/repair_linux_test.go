@@ -24,7 +24,7 @@ func TestStaticSlotsOfAForeignImageAreRepaired(t *testing.T) {
 		}
 	})
 	for _, slot := range slots {
-		b.Eventually(slot+" is looked after", func() bool { _, code := b.Exec("", "s6-svok", static+"/"+slot); return code == 0 })
+		b.Eventually(slot+" is looked after", func() bool { _, code := b.Exec("", "s6-svstat", static+"/"+slot); return code == 0 })
 		if out, code := b.Exec(asHermes, "s6-svc", "-r", static+"/"+slot); code != exitSystem {
 			t.Errorf("%s: before, s6-svc ends with %d: %s", slot, code, out)
 		}
