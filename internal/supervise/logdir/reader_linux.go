@@ -70,8 +70,11 @@ func (r *reader) read(b []byte) (int, error) {
 			r.moveOn()
 			continue
 		}
-		if err := r.use(r.succeed); err != nil || r.next == nil {
-			return 0, errors.Join(err, io.EOF)
+		if err := r.use(r.succeed); err != nil {
+			return 0, err
+		}
+		if r.next == nil {
+			return 0, io.EOF
 		}
 		if r.file == nil {
 			r.moveOn()
