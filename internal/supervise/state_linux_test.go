@@ -443,6 +443,40 @@ func TestWaitTellsWhatCameOfAWish(t *testing.T) {
 	})
 }
 
+// deaf is a log that nobody reads, until the test says so.
+type deaf struct {
+	slog.Handler
+	heard chan struct{}
+	lines *[]string
+}
+
+func (d deaf) Enabled(context.Context, slog.Level) bool { return true }
+func (d deaf) Handle(_ context.Context, r slog.Record) error {
+	<-d.heard
+	*d.lines = append(*d.lines, r.Message)
+	return nil
+}
+
+func TestALogThatNobodyReadsHoldsUpNothing(t *testing.T) {
+	play(t, func(t *testing.T, s *stage) {
+		s.journal.close()
+		var lines []string
+		log := deaf{slog.DiscardHandler, make(chan struct{}), &lines}
+		s.journal = newJournal(slog.New(log))
+		s.must(s.Register(t.Context(), svc(), true))
+		for range queued {
+			s.is("up", Ready)
+			s.must(s.Restart(t.Context(), "x"))
+		}
+		s.is("up", Ready)
+		close(log.heard)
+		s.journal.close()
+		if len(lines) != 1+queued+1 || lines[1] != "the log could not keep up" {
+			t.Errorf("%d lines: %q", len(lines), lines[:3])
+		}
+	})
+}
+
 func TestBadServicesAreRefused(t *testing.T) {
 	play(t, func(t *testing.T, s *stage) {
 		for name, spoil := range map[string]func(*Service){
