@@ -321,6 +321,37 @@ func TestWishesWhileItEnds(t *testing.T) {
 	})
 }
 
+func TestWishesWhileItStarts(t *testing.T) {
+	play(t, func(t *testing.T, s *stage) {
+		ctx := t.Context()
+		begin, real := make(chan struct{}), s.launch
+		s.launch = func(service *Service) (*process, error) { <-begin; return real(service) }
+		s.must(s.Register(ctx, svc(), true))
+		s.is("up", Starting)
+		s.must(s.Stop(ctx, "x"))
+		s.is("down", Starting)
+		begin <- struct{}{}
+		if st := s.is("down", Down); st.Last.Signal != "SIGTERM" {
+			t.Errorf("it is %+v", st)
+		}
+		s.must(s.Start(ctx, "x"))
+		s.must(s.Replace(ctx, svc(), true))
+		begin <- struct{}{}
+		s.is("up", Starting) // what was started is what it no longer is
+		begin <- struct{}{}
+		if st := s.is("up", Ready); st.PID != 1003 {
+			t.Errorf("it is %+v", st)
+		}
+		s.must(s.Stop(ctx, "x"))
+		s.must(s.Start(ctx, "x"))
+		done := make(chan error)
+		go func() { done <- s.Unregister(ctx, "x") }()
+		s.is("down", Starting)
+		begin <- struct{}{}
+		s.must(<-done)
+	})
+}
+
 func TestAWaitingServiceIsStoppedAtOnce(t *testing.T) {
 	play(t, func(t *testing.T, s *stage) {
 		s.must(s.Register(t.Context(), svc(), true))
