@@ -130,6 +130,27 @@ func TestAnOutputThatNobodyReadsHoldsUpNoEnd(t *testing.T) {
 	close(out)
 }
 
+// Whoever still holds the pipe, what was said before the end is given.
+func TestTheLastWordsAreGiven(t *testing.T) {
+	for i := range 100 {
+		r, w, err := readable()
+		if err != nil {
+			t.Fatal(err)
+		}
+		said := strings.Repeat("last words\n", 5_000)
+		if _, err := w.WriteString(said); err != nil {
+			t.Fatal(err)
+		}
+		var heard strings.Builder
+		o := newOutput(r, func(lines []byte) { heard.Write(lines) }, func() {})
+		o.close()
+		w.Close()
+		if heard.String() != said {
+			t.Fatalf("round %d: %d of %d bytes were heard", i, heard.Len(), len(said))
+		}
+	}
+}
+
 func TestTheLogIsFollowedAcrossRestarts(t *testing.T) {
 	b := newBench(t, nil)
 	s := b.shell("talk", `echo "run $(wc -l <runs)"; echo >>runs; sleep 0.05; exit 1`)
