@@ -94,6 +94,11 @@ const (
 	DefaultBurst = 10
 	// DefaultWindow has room for Burst failures with their pauses, so that a loop is always found.
 	DefaultWindow = 15 * time.Minute
+	// DefaultWithin is how long a service has to become ready.
+	DefaultWithin   = 60 * time.Second
+	DefaultEvery    = 30 * time.Second
+	DefaultTimeout  = 5 * time.Second
+	DefaultFailures = 3
 )
 
 // State is where a service is.
@@ -141,6 +146,17 @@ type Status struct {
 
 // Running says whether there is a process.
 func (s Status) Running() bool { return s.PID > 0 }
+
+// Settled says whether it is as it is wanted, or will not be soon: what somebody waits for who asked for a change.
+func (s Status) Settled() bool {
+	switch s.State {
+	case Ready, Parked, Backoff:
+		return s.Want == "up"
+	case Down:
+		return s.Want == "down"
+	}
+	return false
+}
 
 // What callers can act on.
 var (
