@@ -88,8 +88,10 @@ park() {
 	exit 125
 }
 
-# What the service leaves behind in its process group ends with it. Group 1 would be everybody.
+# What the service leaves behind in its process group ends with it. Group 1 would be everybody, and the number is
+# good only once.
 group=$(cat data/group 2>/dev/null)
+rm -f data/group
 case $group in '' | *[!0-9]* | 0* | 1) ;; *) kill -KILL "-$group" 2>/dev/null ;; esac
 
 if [ -f data/asked ]; then
