@@ -68,6 +68,10 @@ var heavy = []string{
 	"k8s.io/",
 }
 
+// Programs with a reaper, and what they are made of: in them os/exec would wait for a child that is the reaper's.
+var reaping = []string{"cmd/hermes-init", "internal/boot", "internal/supervise", "internal/supervise/reaper", "internal/supervise/tree",
+	"internal/supervise/logdir", "internal/supervise/control"}
+
 // Modules with one home each.
 var homes = map[string][]string{
 	"github.com/spf13/cobra":                 {"internal/cli", "cmd/hermes"},
@@ -93,6 +97,9 @@ func Violations(pkgs []Package) []string {
 			if why := direct(from, path); why != "" {
 				found = append(found, fmt.Sprintf("%s imports %s: %s", from, strings.TrimPrefix(path, module), why))
 			}
+		}
+		if slices.Contains(reaping, from) && slices.Contains(p.Deps, "os/exec") {
+			found = append(found, from+" draws in os/exec: its reaper waits for every child")
 		}
 		if slices.ContainsFunc(small, func(s string) bool { return within(from, s) }) {
 			for _, path := range p.Deps {

@@ -75,6 +75,14 @@ func TestRules(t *testing.T) {
 	}
 }
 
+func TestNobodyWaitsBesideTheReaper(t *testing.T) {
+	for from, allowed := range map[string]bool{"cmd/hermes-init": false, "internal/supervise": false, "internal/boot": false, "internal/supervise/s6": true, "internal/cli": true} {
+		if bad := Violations([]Package{{ImportPath: module + from, Deps: []string{"os", "os/exec"}}}); (len(bad) == 0) != allowed {
+			t.Errorf("%s: allowed should be %v, found %v", from, allowed, bad)
+		}
+	}
+}
+
 func TestForeignModulesHaveTheirHomes(t *testing.T) {
 	for _, c := range []struct {
 		from, to string
