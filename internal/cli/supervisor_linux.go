@@ -16,7 +16,7 @@ import (
 )
 
 // errNoSupervisor is the error of asking for services where nobody keeps any.
-var errNoSupervisor = errors.New("no supervisor runs here; start the container with Hermes' own entrypoint, or run \"hermes gateway run\" in the foreground")
+var errNoSupervisor = errors.New("cannot ask a supervisor: no supervisor runs here; start the container with Hermes' own entrypoint, or run \"hermes gateway run\" in the foreground")
 
 // supervised calls do with the services of this machine: those of hermes-init if it answers, or else those of s6 in an
 // image that brings it.
