@@ -3,6 +3,7 @@ package config
 import (
 	"errors"
 	"fmt"
+	"maps"
 	"os"
 	"regexp"
 	"slices"
@@ -38,11 +39,16 @@ func SetVariable(home, name, value string) error {
 	if err != nil && !errors.Is(err, os.ErrNotExist) {
 		return fmt.Errorf("cannot read the variables of this home: %w", err)
 	}
-	return atomicfile.Write(path, []byte(setVariable(string(old), name, value)), 0o600)
+	changed, ok := setVariable(string(old), name, value)
+	if !ok {
+		return fmt.Errorf("cannot set %s in %s: a line in it, like a quote that does not end, makes a change change more than that; edit it by hand", name, path)
+	}
+	return atomicfile.Write(path, []byte(changed), 0o600)
 }
 
-// setVariable replaces all assignments of a name by one, in the place of the first.
-func setVariable(text, name, value string) string {
+// setVariable replaces all assignments of a name by one, in the place of the first. It is not ok if the text then
+// would say anything else than that.
+func setVariable(text, name, value string) (changed string, ok bool) {
 	var kept []string
 	at := -1
 	for rest := text; rest != ""; {
@@ -62,7 +68,11 @@ func setVariable(text, name, value string) string {
 	if at > 0 && !strings.HasSuffix(kept[at-1], "\n") {
 		kept[at-1] += "\n"
 	}
-	return strings.Join(slices.Insert(kept, at, name+"="+quotedVariable(value)+"\n"), "")
+	changed = strings.Join(slices.Insert(kept, at, name+"="+quotedVariable(value)+"\n"), "")
+	wanted, _ := ParseVariables(text)
+	wanted[name] = NewSecret(value)
+	found, _ := ParseVariables(changed)
+	return changed, maps.Equal(wanted, found)
 }
 
 // plainValue needs no quotes in any reader of such files.

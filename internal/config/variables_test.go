@@ -69,13 +69,16 @@ func TestAVariableIsSetInItsPlace(t *testing.T) {
 		"with a quote":  {"", "it's \"$5\"\n", "THE_KEY=\"it's \\\"\\$5\\\"\\n\"\n"},
 		"with nonsense": {"nonsense\n", "1", "nonsense\nTHE_KEY=1\n"},
 	} {
-		got := setVariable(test.text, "THE_KEY", test.value)
-		if got != test.want {
+		got, ok := setVariable(test.text, "THE_KEY", test.value)
+		if !ok || got != test.want {
 			t.Errorf("%s: %q, want %q", name, got, test.want)
 		}
 		if vars, _ := ParseVariables(got); vars["THE_KEY"].Reveal() != test.value {
 			t.Errorf("%s: reads as %q", name, vars["THE_KEY"].Reveal())
 		}
+	}
+	if _, ok := setVariable("A=\"\n", "THE_KEY", "it's \""); ok {
+		t.Error("a quote that was open swallowed it")
 	}
 	home := t.TempDir()
 	if err := SetVariable(home, "THE_KEY", "x"); err != nil {
@@ -102,10 +105,11 @@ func FuzzVariables(f *testing.F) {
 		if strings.ContainsRune(value, 0) || strings.ToValidUTF8(value, "") != value {
 			return
 		}
-		if _, marked := before["THE_KEY"]; marked && strings.HasPrefix(text, byteOrderMark) {
+		changed, ok := setVariable(text, "THE_KEY", value)
+		if !ok {
 			return
 		}
-		after, _ := ParseVariables(setVariable(text, "THE_KEY", value))
+		after, _ := ParseVariables(changed)
 		if after["THE_KEY"].Reveal() != value {
 			t.Fatalf("%q became %q in %q", value, after["THE_KEY"].Reveal(), text)
 		}
