@@ -9,7 +9,6 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	"net/netip"
 	"time"
 
 	"hermes.example/hermes/internal/config"
@@ -73,20 +72,10 @@ const LeastKey = 16
 // check says what is wrong with the settings.
 func check(s config.Gateway) error {
 	switch {
-	case !loopback(s.Host) && s.Key.Reveal() == "":
+	case !config.IsLoopback(s.Host) && s.Key.Reveal() == "":
 		return &ConfigError{fmt.Sprintf("cannot listen on %s without a key: set API_SERVER_KEY to at least %d characters, or API_SERVER_HOST to 127.0.0.1", s.Host, LeastKey)}
-	case !loopback(s.Host) && len(s.Key.Reveal()) < LeastKey:
+	case !config.IsLoopback(s.Host) && len(s.Key.Reveal()) < LeastKey:
 		return &ConfigError{fmt.Sprintf("cannot listen on %s with a key of less than %d characters: set API_SERVER_KEY to a longer one, or API_SERVER_HOST to 127.0.0.1", s.Host, LeastKey)}
 	}
 	return nil
-}
-
-// loopback says whether only this machine reaches a host. A name is what the resolver says when it is asked, so that
-// none counts but the one that always is.
-func loopback(host string) bool {
-	if host == "localhost" {
-		return true
-	}
-	address, err := netip.ParseAddr(host)
-	return err == nil && address.Unmap().IsLoopback()
 }
