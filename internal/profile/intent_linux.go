@@ -103,11 +103,11 @@ func (h *Home) change(dir int, added fields) error {
 	}
 	maps.Copy(f, added)
 	f[keyUpdated] = json.RawMessage(fmt.Sprint(h.now().Unix()))
-	content, err := json.MarshalIndent(f, "", "  ")
+	content, err := f.bytes()
 	if err != nil {
 		return err
 	}
-	return atomicfile.Write(filepath.Join(rooted.PathOf(dir), StateFile), append(content, '\n'), mode)
+	return atomicfile.Write(filepath.Join(rooted.PathOf(dir), StateFile), content, mode)
 }
 
 func load(dir int) (fields, os.FileMode, error) {

@@ -97,3 +97,9 @@ func (f fields) text(key string) string {
 	}
 	return s
 }
+
+// bytes is the content of a file with these keys.
+func (f fields) bytes() ([]byte, error) {
+	content, err := json.MarshalIndent(f, "", "  ")
+	return append(content, '\n'), err
+}
