@@ -15,5 +15,6 @@ func newGateway(a *app) *cobra.Command {
 		"hermes gateway start\n"+
 			"hermes -p coder gateway status\n"+
 			"hermes gateway ls")
+	group.AddCommand(newGatewayRun(a))
 	return group
 }
