@@ -18,6 +18,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"hermes.example/hermes/internal/config"
+	"hermes.example/hermes/internal/supervise/control"
 )
 
 // app is what commands see of the process that they run in.
@@ -29,6 +30,8 @@ type app struct {
 	profile string
 	// drains says that this process is a server: it takes its time to end, however often it is asked.
 	drains atomic.Bool
+	// services, where a test gives them, are those of this machine.
+	services control.Operations
 
 	mu sync.Mutex
 	// leave undoes what must not outlast the process, like a raw terminal, when
@@ -74,8 +77,8 @@ func newRoot(a *app) *cobra.Command {
 	root.AddCommand(newRun(a), newSandbox(a), newDoctor(a), newVersion(a), newBench(a), newCompletion(a))
 	root.AddCommand(newConfig(a), newDashboard(a))
 	addImages(a, root)
-	addSupervision(a, root)
 	root.PersistentFlags().StringVarP(&a.profile, "profile", "p", "", "agent `NAME` within the home (default that of HERMES_HOME)")
+	addSupervision(a, root)
 	root.SilenceErrors, root.SilenceUsage = true, true
 	root.CompletionOptions.DisableDefaultCmd = true
 	root.SetHelpCommand(newHelp())

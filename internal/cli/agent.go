@@ -23,11 +23,15 @@ func (a *app) agent() (agent, error) {
 		return agent{}, err
 	}
 	g := agent{}
-	if g.root, g.name = profile.Split(home); a.profile != "" {
-		g.name = a.profile
-	}
+	g.root, g.name = profile.Split(home)
 	if err := profile.Check(g.name); err != nil {
 		return agent{}, err
+	}
+	if a.profile != "" {
+		if err := profile.Check(a.profile); err != nil {
+			return agent{}, &usageError{err.Error()}
+		}
+		g.name = a.profile
 	}
 	g.lookup = func(name string) (string, bool) {
 		if name == "HERMES_HOME" {
