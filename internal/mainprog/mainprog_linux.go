@@ -68,11 +68,13 @@ func code(s syscall.WaitStatus) int {
 	return s.ExitStatus()
 }
 
-// Credential is who a process becomes.
+// Credential is who a process becomes. Its own group is among the further ones, as a login has it.
 func Credential(u supervise.User) *syscall.Credential {
-	c := &syscall.Credential{Uid: uint32(u.UID), Gid: uint32(u.GID)}
+	c := &syscall.Credential{Uid: uint32(u.UID), Gid: uint32(u.GID), Groups: []uint32{uint32(u.GID)}}
 	for _, g := range u.Groups {
-		c.Groups = append(c.Groups, uint32(g))
+		if g != u.GID {
+			c.Groups = append(c.Groups, uint32(g))
+		}
 	}
 	return c
 }
