@@ -24,6 +24,8 @@ type app struct {
 	stdin          *os.File
 	stdout, stderr io.Writer
 	lookup         config.Lookup
+	// profile is what --profile says, before or after the command's name; empty where it was not given.
+	profile string
 
 	mu sync.Mutex
 	// leave undoes what must not outlast the process, like a raw terminal, when
@@ -68,6 +70,8 @@ func newRoot(a *app) *cobra.Command {
 			"hermes sandbox shell --task build            # a terminal in it")
 	root.AddCommand(newRun(a), newSandbox(a), newDoctor(a), newVersion(a), newBench(a), newCompletion(a))
 	addImages(a, root)
+	addSupervision(a, root)
+	root.PersistentFlags().StringVarP(&a.profile, "profile", "p", "", "agent `NAME` within the home (default that of HERMES_HOME)")
 	root.SilenceErrors, root.SilenceUsage = true, true
 	root.CompletionOptions.DisableDefaultCmd = true
 	root.SetHelpCommand(newHelp())

@@ -94,6 +94,11 @@ const (
 	DefaultBurst = 10
 	// DefaultWindow has room for Burst failures with their pauses, so that a loop is always found.
 	DefaultWindow = 15 * time.Minute
+	// DefaultWithin is how long a service has to become ready.
+	DefaultWithin   = 60 * time.Second
+	DefaultEvery    = 30 * time.Second
+	DefaultTimeout  = 5 * time.Second
+	DefaultFailures = 3
 )
 
 // State is where a service is.

@@ -54,6 +54,7 @@ type plan struct {
 	subreaper  bool
 	terminal   bool
 	uid, gid   uintptr
+	groups     []uint32
 	ambient    []uintptr
 	header     unix.CapUserHeader
 	caps       [2]unix.CapUserData
@@ -155,6 +156,16 @@ func child(p *plan) {
 		r := &p.rlimits[i]
 		if _, _, e = syscall.RawSyscall6(unix.SYS_PRLIMIT64, 0, r.Resource, uintptr(unsafe.Pointer(&r.Value)), 0, 0, 0); e != 0 {
 			p.fail(stepLimits, e)
+			return
+		}
+	}
+	if p.groups != nil {
+		var list unsafe.Pointer
+		if len(p.groups) > 0 {
+			list = unsafe.Pointer(&p.groups[0])
+		}
+		if _, _, e = syscall.RawSyscall(unix.SYS_SETGROUPS, uintptr(len(p.groups)), uintptr(list), 0); e != 0 {
+			p.fail(stepUser, e)
 			return
 		}
 	}

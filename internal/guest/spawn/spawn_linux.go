@@ -25,6 +25,8 @@ type Command struct {
 	Cgroup int
 	// UID and GID are who it runs as; zero keeps the thread's.
 	UID, GID int
+	// Groups are the further groups of that user; nil keeps the thread's.
+	Groups []uint32
 	// Namespaces are the CLONE_NEW flags of namespaces that it gets for itself.
 	Namespaces uint64
 	// Ambient are capabilities that it keeps through its exec without being
@@ -152,7 +154,7 @@ func Start(c *Command) (Process, error) {
 }
 
 func prepare(c *Command) (*plan, func(), error) {
-	p := &plan{subreaper: c.Subreaper, terminal: c.Terminal, rlimits: c.Rlimits, uid: uintptr(c.UID), gid: uintptr(c.GID)}
+	p := &plan{subreaper: c.Subreaper, terminal: c.Terminal, rlimits: c.Rlimits, uid: uintptr(c.UID), gid: uintptr(c.GID), groups: c.Groups}
 	p.clone = cloneArgs{flags: cloneFlags | c.Namespaces, pidfd: uint64(uintptr(unsafe.Pointer(&p.pidfd))), exitSignal: uint64(unix.SIGCHLD)}
 	if c.Cgroup >= 0 {
 		p.intoCgroup = true

@@ -14,7 +14,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Reaper reaps. Its life: New makes it, Run reaps until its context ends, Start starts what somebody waits for.
+// Reaper reaps. Its life: New makes it and begins to reap, Start starts what somebody waits for, Close ends it.
 //
 // Locking rule: a process is started and registered under mu, and reaped under mu, so that an end is never seen
 // before its registration, and no number is signalled that may belong to another by now.
@@ -25,7 +25,7 @@ type Reaper struct {
 	stopped chan struct{}
 }
 
-// New makes a reaper and begins to reap. Close ends it; as PID 1 there is no reason to.
+// New makes a reaper and begins to reap.
 func New() *Reaper {
 	r := &Reaper{waiting: make(map[int]chan<- syscall.WaitStatus), stop: make(chan struct{}), stopped: make(chan struct{})}
 	children := make(chan os.Signal, 1)

@@ -1,0 +1,110 @@
+package tree
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+
+	"golang.org/x/sys/unix"
+
+	"hermes.example/hermes/internal/cgroup"
+)
+
+// NewForest makes a forest, with a cgroup below our own if we may.
+func NewForest() *Forest {
+	own, err := cgroup.Own()
+	if err != nil {
+		return &Forest{}
+	}
+	base := filepath.Join(own, fmt.Sprintf("hermes-services-%d", os.Getpid()))
+	if err := os.Mkdir(base, 0o755); err != nil && !os.IsExist(err) {
+		return &Forest{}
+	}
+	if _, err := os.Stat(filepath.Join(base, "cgroup.kill")); err != nil {
+		os.Remove(base) // before Linux 5.14 it would tell us the members, but not end them
+		return &Forest{}
+	}
+	return &Forest{base: base}
+}
+
+// Close removes the forest's own cgroup.
+func (f *Forest) Close() {
+	if f.base != "" {
+		os.Remove(f.base)
+	}
+}
+
+// group is a cgroup of one tree.
+type group struct{ dir *os.File }
+
+// newGroup makes one. Without it the members are found in /proc: that is no error.
+func newGroup(base, name string) *group {
+	path := filepath.Join(base, name)
+	if err := os.Mkdir(path, 0o755); err != nil {
+		return nil
+	}
+	dir, err := os.Open(path)
+	if err != nil {
+		os.Remove(path)
+		return nil
+	}
+	return &group{dir}
+}
+
+func (g *group) fd() int { return int(g.dir.Fd()) }
+
+// end lets the kernel kill the members, those too that are born meanwhile.
+func (g *group) end() []int {
+	for p := newPace(); g.populated(); {
+		_ = os.WriteFile(filepath.Join(g.dir.Name(), "cgroup.kill"), []byte("1"), 0) // seen to below
+		// It passes over processes whose first thread has ended.
+		for _, pid := range g.members() {
+			_ = Signal(pid, unix.SIGKILL)
+		}
+		if !p.wait() {
+			return g.members()
+		}
+	}
+	return nil
+}
+
+// populated asks the kernel whether anything lives there. A list of members does not tell: who forks and ends all
+// the time is gone from it before it is read.
+func (g *group) populated() bool {
+	events, err := os.ReadFile(filepath.Join(g.dir.Name(), "cgroup.events"))
+	return err == nil && strings.Contains(string(events), "populated 1")
+}
+
+// members are those that this process can name: 0 stands for one outside its pid namespace.
+func (g *group) members() []int {
+	list, _ := os.ReadFile(filepath.Join(g.dir.Name(), "cgroup.procs"))
+	var pids []int
+	for _, word := range strings.Fields(string(list)) {
+		if pid, err := strconv.Atoi(word); err == nil && pid > 0 && pid != os.Getpid() {
+			pids = append(pids, pid)
+		}
+	}
+	return pids
+}
+
+// close removes the cgroup, also what a service has made in it. One that is still in use stays.
+func (g *group) close() {
+	path := g.dir.Name()
+	g.dir.Close()
+	removeGroups(path)
+}
+
+func removeGroups(path string) {
+	if os.Remove(path) == nil {
+		return
+	}
+	entries, _ := os.ReadDir(path)
+	for _, e := range entries {
+		if e.IsDir() {
+			removeGroups(filepath.Join(path, e.Name()))
+		}
+	}
+	os.Remove(path)
+}
