@@ -67,15 +67,17 @@ func (c *container) live() (code int, err error) {
 	if err != nil {
 		return exitConfig, err
 	}
+	defer services.close()
 	main, err := c.start(result)
 	if err != nil {
-		services.stop(context.Background())
+		ctx, cancel := context.WithTimeout(context.Background(), endGrace)
+		defer cancel()
+		services.stop(ctx)
 		return startCode(err), err
 	}
 	w := watchman{main: main, stop: services.stop}
 	code = w.wait(c.signals)
 	endRest(w.phase == hurried)
-	services.close()
 	return code, nil
 }
 

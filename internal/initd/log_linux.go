@@ -3,7 +3,6 @@ package initd
 import (
 	"log/slog"
 	"os"
-	"strings"
 
 	"hermes.example/hermes/internal/mainprog"
 )
@@ -16,14 +15,4 @@ func newLog(t mainprog.Terminal) *slog.Logger {
 		level = slog.LevelWarn
 	}
 	return slog.New(slog.NewTextHandler(os.Stderr, &slog.HandlerOptions{Level: level}))
-}
-
-// lookup is a variable's value in an environment.
-func lookup(environ []string, name string) string {
-	for _, e := range environ {
-		if value, ok := strings.CutPrefix(e, name+"="); ok {
-			return value
-		}
-	}
-	return ""
 }

@@ -6,6 +6,7 @@
 package shim
 
 import (
+	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -13,8 +14,8 @@ import (
 	"strings"
 	"syscall"
 
-	"hermes.example/hermes/internal/accounts"
 	"hermes.example/hermes/internal/truth"
+	"hermes.example/hermes/internal/userdb"
 )
 
 // Statuses of a shim that could not become the program.
@@ -53,32 +54,24 @@ const executable = 1
 // drop takes on the service user for good. Who that is, the image's files say at this moment: a boot may have given it
 // another number.
 func drop() error {
-	who, err := accounts.Resolve(user, read)
+	files, err := userdb.Read("/")
 	if err != nil {
 		return err
 	}
-	if who.UID == 0 {
-		return fmt.Errorf("it is root in /%s", accounts.Users)
+	who, known := files.ByName(user)
+	switch {
+	case !known:
+		return errors.New("there is no such user in /etc/passwd")
+	case who.UID == 0:
+		return errors.New("it is root in /etc/passwd")
 	}
-	groups, err := accounts.Memberships(user, read)
-	if err != nil {
-		return err
-	}
-	if err := syscall.Setgroups(append([]int{who.GID}, groups...)); err != nil {
-		return fmt.Errorf("setgroups: %w", err)
+	if err := syscall.Setgroups(append([]int{who.GID}, who.Groups...)); err != nil {
+		return os.NewSyscallError("setgroups", err)
 	}
 	if err := syscall.Setresgid(who.GID, who.GID, who.GID); err != nil {
-		return fmt.Errorf("setgid: %w", err)
+		return os.NewSyscallError("setgid", err)
 	}
-	if err := syscall.Setresuid(who.UID, who.UID, who.UID); err != nil {
-		return fmt.Errorf("setuid: %w", err)
-	}
-	return nil
-}
-
-func read(file string) (string, error) {
-	text, err := os.ReadFile("/" + file)
-	return string(text), err
+	return os.NewSyscallError("setuid", syscall.Setresuid(who.UID, who.UID, who.UID))
 }
 
 func lookup(environ []string, name string) string {
