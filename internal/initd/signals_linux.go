@@ -20,5 +20,8 @@ func watch() chan os.Signal {
 	// Room for a burst: what does not fit is lost, as the kernel loses signals that are pending already.
 	c := make(chan os.Signal, len(signals))
 	signal.Notify(c, signals...)
+	// Whoever reads the container's output may go away. The signal for that would end us; ignored, it would be ignored
+	// by every child too. Caught and dropped, it is an error of the write, and a child begins with the default.
+	signal.Notify(make(chan os.Signal, 1), syscall.SIGPIPE)
 	return c
 }
