@@ -2,7 +2,7 @@ package entry
 
 // Commands are the commands of hermes. A test of the command line compares the list with it.
 var Commands = []string{
-	"bench", "completion", "doctor", "help", "image", "run", "sandbox", "version",
+	"bench", "completion", "doctor", "help", "image", "init", "run", "sandbox", "version",
 }
 
 // Promised are commands that an image before this one had and hermes does not have yet. Where a program has the same
