@@ -116,8 +116,13 @@ func Look(dir int, o Options) (*HeldError, error) {
 
 // take opens, locks and signs the file.
 func (l *Lease) take(ctx context.Context) error {
-	var f *os.File
-	err := l.o.Hand.Do(func() (err error) { f, err = open(l.dir, unix.O_RDWR|unix.O_CREAT); return err })
+	f, err := l.open()
+	if errors.Is(err, unix.EACCES) {
+		// It was left by somebody with other ids.
+		if err = l.removeFree(); err == nil {
+			f, err = l.open()
+		}
+	}
 	if err != nil {
 		return err
 	}
@@ -134,6 +139,27 @@ func (l *Lease) take(ctx context.Context) error {
 		l.file = nil
 	}
 	return err
+}
+
+func (l *Lease) open() (f *os.File, err error) {
+	err = l.o.Hand.Do(func() error { f, err = open(l.dir, unix.O_RDWR|unix.O_CREAT); return err })
+	return f, err
+}
+
+// removeFree removes a file that we cannot write, if nobody has the lease. Somebody who takes it at this moment
+// finds out with the next heartbeat.
+func (l *Lease) removeFree() error {
+	held, err := Look(l.dir, l.o)
+	if held != nil {
+		return held
+	}
+	if err == nil {
+		err = l.o.Hand.Do(func() error { return unix.Unlinkat(l.dir, File, 0) })
+	}
+	if err != nil && err != unix.ENOENT {
+		return refused(err)
+	}
+	return nil
 }
 
 // decide says whether the lease can be had, and whether by its lock alone, after the attempt to lock.
