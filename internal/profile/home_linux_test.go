@@ -266,7 +266,7 @@ func TestOnlyMarkedDirectoriesWithProperNamesAreProfiles(t *testing.T) {
 		t.Errorf("%v, %v", names, err)
 	}
 	all := strings.Join(odd, "; ")
-	if len(odd) != 4 || !strings.Contains(all, "Bad Name") || !strings.Contains(all, "linked is no profile: a link") || !strings.Contains(all, "default is no profile") {
+	if len(odd) != 4 || !strings.Contains(all, "Bad Name") || !strings.Contains(all, "linked\" is no profile: a link") || !strings.Contains(all, "default\" is no profile") {
 		t.Errorf("odd are %q", odd)
 	}
 	for name, want := range map[string]bool{Default: true, "coder": true, "half": false, "nobody": false} {

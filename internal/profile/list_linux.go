@@ -24,7 +24,7 @@ func (h *Home) List() (names, odd []string, err error) {
 				names = append(names, name)
 			case nothing:
 			default:
-				odd = append(odd, fmt.Sprintf("%s is no profile: %s", filepath.Join(h.Root, directory, name), why))
+				odd = append(odd, fmt.Sprintf("%q is no profile: %s", filepath.Join(h.Root, directory, name), why))
 			}
 		}
 		return nil

@@ -8,6 +8,7 @@ import (
 
 	"hermes.example/hermes/internal/supervise"
 	"hermes.example/hermes/internal/supervise/control"
+	"hermes.example/hermes/internal/supervise/logdir"
 )
 
 var _ control.Operations = (*Roster)(nil)
@@ -56,7 +57,7 @@ func (r *Roster) Wait(ctx context.Context, service string) (supervise.Status, er
 	}
 }
 
-// Log is what a service said: its last lines and, to follow, what it says from now on.
+// Log is what a service said: its last lines, all for a negative number, and to follow what it says from now on.
 func (r *Roster) Log(ctx context.Context, service string, lines int, follow bool) (io.ReadCloser, error) {
 	if s, can := r.driver.(speaker); can {
 		return s.Log(ctx, service, lines, follow)
@@ -68,7 +69,8 @@ func (r *Roster) Log(ctx context.Context, service string, lines int, follow bool
 	if _, err := r.known(ctx, name); err != nil {
 		return nil, err
 	}
-	return tail(ctx, r.service(name).Log, lines, follow)
+	log := logdir.Place{Dir: r.service(name).Log, Volume: r.home.Root, Hand: r.home.Hand}
+	return log.Read(ctx, lines, follow)
 }
 
 // Health says which services that are wanted cannot be used.
