@@ -40,6 +40,7 @@ var heights = map[string]int{
 	"internal/supervise":      core,
 	"internal/profile":        core,
 	"internal/roster":         shared, // above what supervises and the profiles
+	"internal/mainprog":       shared, // above what supervises
 	"sandbox/engine/internal": shared,
 	"sandbox/engine":          engine,
 	"sandbox/enginetest":      engine,
@@ -50,6 +51,7 @@ var heights = map[string]int{
 	"internal/doctor":         door,
 	"internal/gateway":        door,
 	"internal/dashboard":      door,
+	"internal/initd":          door, // joins boot and supervision
 	"internal/cli":            cli,
 	"cmd":                     program,
 	"test":                    program,
@@ -67,6 +69,9 @@ var heavy = []string{
 	"github.com/goccy/",
 	"k8s.io/",
 }
+
+// Programs in which one place waits for every child. Package os/exec waits too, and one of the two would find nothing.
+var reapers = []string{"cmd/hermes-init"}
 
 // Modules with one home each.
 var homes = map[string][]string{
@@ -100,6 +105,9 @@ func Violations(pkgs []Package) []string {
 					found = append(found, fmt.Sprintf("%s draws in %s: it must stay small", from, path))
 				}
 			}
+		}
+		if slices.Contains(reapers, from) && slices.Contains(p.Deps, "os/exec") {
+			found = append(found, from+" draws in os/exec: its reaper alone may wait for children")
 		}
 	}
 	return found

@@ -66,6 +66,12 @@ func TestRules(t *testing.T) {
 		{"sandbox/engine/native", "internal/image", true},
 		{"internal/image", "internal/image/unpack", true},
 		{"internal/image", "sandbox", false},
+		{"cmd/hermes-init", "internal/initd", true},
+		{"internal/initd", "internal/boot", true},
+		{"internal/initd", "internal/roster", true},
+		{"internal/boot", "internal/initd", false},
+		{"internal/mainprog", "internal/supervise/reaper", true},
+		{"internal/initd", "internal/cli", false},
 		{"test/e2e", "internal/cli", true},
 	} {
 		bad := Violations([]Package{{ImportPath: module + c.from, Imports: []string{module + c.to}}})
@@ -106,6 +112,15 @@ func TestForeignModulesHaveTheirHomes(t *testing.T) {
 			if len(Violations([]Package{{ImportPath: module + from, Deps: []string{heavy}}})) == 0 {
 				t.Errorf("%s may draw in %s", from, heavy)
 			}
+		}
+	}
+}
+
+func TestOnlyOneWaitsForChildren(t *testing.T) {
+	for from, allowed := range map[string]bool{"cmd/hermes-init": false, "cmd/hermes": true} {
+		bad := Violations([]Package{{ImportPath: module + from, Deps: []string{"os/exec"}}})
+		if (len(bad) == 0) != allowed {
+			t.Errorf("%s with os/exec: allowed should be %v, found %v", from, allowed, bad)
 		}
 	}
 }
