@@ -268,7 +268,7 @@ func TestTwoContainersOnOneVolume(t *testing.T) {
 	if r, out, code := booted(t, second, machine.Boot{Env: []string{"PUID=1234"}}); code != 0 || !r.Leased {
 		t.Errorf("after the first's end it ended with %d: %s", code, out)
 	}
-	if owner(t, filepath.Join(data, "auth.json")) != [2]int{1234, 1234} {
+	if owner(t, filepath.Join(data, "auth.json")) != [2]int{1234, 10000} {
 		t.Error("the new holder repaired nothing")
 	}
 }
