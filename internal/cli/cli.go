@@ -17,6 +17,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"hermes.example/hermes/internal/config"
+	"hermes.example/hermes/internal/supervise/control"
 )
 
 // app is what commands see of the process that they run in.
@@ -26,6 +27,8 @@ type app struct {
 	lookup         config.Lookup
 	// profile is what --profile says, before or after the command's name; empty where it was not given.
 	profile string
+	// services, where a test gives them, are those of this machine.
+	services control.Operations
 
 	mu sync.Mutex
 	// leave undoes what must not outlast the process, like a raw terminal, when

@@ -131,6 +131,13 @@ func (c Config) RootHome() string {
 // File is where the home's configuration file is, if there is one.
 func (c Config) File() string { return filepath.Join(c.Home, fileName) }
 
+// Home is the data directory alone, for those whom a configuration that cannot be read must not stop.
+func Home(lookup Lookup) (string, error) {
+	var c Config
+	err := c.readHome(lookup)
+	return c.Home, err
+}
+
 func (c *Config) readHome(lookup Lookup) (err error) {
 	c.Home = get(lookup, "HERMES_HOME")
 	if c.Home == "" {

@@ -14,21 +14,9 @@ type Boot struct {
 	Command []string
 	// NoSupervise is the operator's word that "gateway run" stays in the foreground (HERMES_GATEWAY_NO_SUPERVISE).
 	NoSupervise bool
-	// Multiplex makes the default gateway speak for all profiles; see Multiplex.
+	// Multiplex makes the default gateway speak for all profiles: those that have a name are not started.
 	Multiplex bool
 }
-
-// Multiplex decides whether one gateway speaks for all profiles: as GATEWAY_MULTIPLEX_PROFILES says if it says
-// anything, else as the configuration, which is false where it cannot be read.
-func Multiplex(env string, config bool) bool {
-	if env == "" {
-		return config
-	}
-	return slices.Contains(truthy, env)
-}
-
-// truthy are the spellings that turn a switch of the container on.
-var truthy = []string{"1", "true", "TRUE", "True", "yes", "YES", "Yes"}
 
 // Outcome is what became of a profile's gateway at boot.
 type Outcome struct {

@@ -137,14 +137,6 @@ func TestOneGatewayForAllProfiles(t *testing.T) {
 	if got := b.wants(); got != "coder:up default:up" {
 		t.Errorf("the next time they are %s", got)
 	}
-	for _, c := range []struct {
-		env          string
-		config, want bool
-	}{{"", false, false}, {"", true, true}, {"true", false, true}, {"1", false, true}, {"YES", false, true}, {"false", true, false}, {"0", true, false}, {"on", true, false}} {
-		if got := Multiplex(c.env, c.config); got != c.want {
-			t.Errorf("%+v: %v", c, got)
-		}
-	}
 }
 
 func TestWhoRanTheGatewayInTheForegroundHasItSupervised(t *testing.T) {

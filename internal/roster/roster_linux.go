@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"hash/maphash"
 	"log/slog"
-	"strings"
 	"sync"
 	"time"
 
@@ -56,15 +55,6 @@ func New(o Options) *Roster {
 	}
 	return r
 }
-
-// prefix is how the names of gateways begin.
-const prefix = "gateway-"
-
-// ServiceName is the name of a profile's gateway among the services.
-func ServiceName(profile string) string { return prefix + profile }
-
-// ProfileOf is the profile whose gateway a service is.
-func ProfileOf(service string) (name string, is bool) { return strings.CutPrefix(service, prefix) }
 
 // NoGatewayError is the error of naming a gateway that is not there. It is a supervise.ErrNotRegistered.
 type NoGatewayError struct{ Profile string }

@@ -32,7 +32,7 @@ func (r *Roster) Watch(ctx context.Context) {
 	watcher := r.home.Watch()
 	defer watcher.Close()
 	missing := map[string]bool{}
-	for hurry := 0; ; {
+	for hurry := looks; ; {
 		watcher.Arm() // before the look, so that nothing falls between the two
 		missing = r.look(ctx, missing)
 		wait := r.poll

@@ -1,0 +1,88 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"hermes.example/hermes/internal/config"
+	"hermes.example/hermes/internal/profile"
+	"hermes.example/hermes/internal/roster"
+	"hermes.example/hermes/internal/supervise"
+	"hermes.example/hermes/internal/supervise/control"
+)
+
+// errNoSupervisor is the error of asking for services where nobody keeps any.
+var errNoSupervisor = errors.New("no supervisor runs here; start the container with Hermes' own entrypoint, or run \"hermes gateway run\" in the foreground")
+
+// supervised calls do with the services of this machine: those of hermes-init if it answers, or else those of s6 in an
+// image that brings it.
+func (a *app) supervised(ctx context.Context, do func(control.Operations) error) error {
+	if a.services != nil {
+		return do(a.services)
+	}
+	return errNoSupervisor
+}
+
+// home is where the profiles are, and the profile that is meant.
+func (a *app) home() (h *profile.Home, name string, err error) {
+	dir, err := config.Home(a.lookup)
+	if err != nil {
+		return nil, "", err
+	}
+	root, name := profile.Split(dir)
+	if a.profile != "" {
+		name = a.profile
+	}
+	if err := profile.Check(name); err != nil {
+		return nil, "", &usageError{err.Error()}
+	}
+	return &profile.Home{Root: root}, name, nil
+}
+
+// noGateway says of a gateway that is not there what to do about it.
+func noGateway(name string, err error) error {
+	if errors.Is(err, supervise.ErrNotRegistered) {
+		return &roster.NoGatewayError{Profile: name}
+	}
+	return err
+}
+
+// completeProfiles offers the names of profiles.
+func (a *app) completeProfiles(*cobra.Command, []string, string) ([]cobra.Completion, cobra.ShellCompDirective) {
+	dir, err := config.Home(a.lookup)
+	if err != nil {
+		return nil, cobra.ShellCompDirectiveError
+	}
+	root, _ := profile.Split(dir)
+	names, _, err := (&profile.Home{Root: root}).List()
+	if err != nil {
+		return nil, cobra.ShellCompDirectiveError
+	}
+	return append([]cobra.Completion{profile.Default}, names...), cobra.ShellCompDirectiveNoFileComp
+}
+
+// completeServices offers the names of services.
+func (a *app) completeServices(cmd *cobra.Command, _ []string, _ string) (names []cobra.Completion, _ cobra.ShellCompDirective) {
+	err := a.supervised(cmd.Context(), func(services control.Operations) error {
+		all, err := services.Services(cmd.Context())
+		for _, s := range all {
+			names = append(names, s.Name)
+		}
+		return err
+	})
+	if err != nil {
+		return nil, cobra.ShellCompDirectiveError
+	}
+	return names, cobra.ShellCompDirectiveNoFileComp
+}
+
+var _ = slog.Default
+var _ = os.Args
+var _ = filepath.Join
+var _ = strings.Cut
