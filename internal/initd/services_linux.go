@@ -3,6 +3,8 @@ package initd
 import (
 	"context"
 	"fmt"
+	"log/slog"
+	"net"
 	"os"
 	"strings"
 	"sync"
@@ -13,6 +15,7 @@ import (
 	"hermes.example/hermes/internal/profile"
 	"hermes.example/hermes/internal/roster"
 	"hermes.example/hermes/internal/supervise"
+	"hermes.example/hermes/internal/supervise/control"
 )
 
 // services is what is kept running beside the main program. Its life: startServices, stop, close. The zero value
@@ -52,7 +55,14 @@ func startServices(c *container, result *boot.Result) (*services, error) {
 	gateways := roster.New(roster.Options{
 		Home: &profile.Home{Root: result.RootHome, Hand: hand}, Driver: s.supervisor, Gateway: offer{result}.gateway, Log: c.log,
 	})
+	socket, err := listen(result.User.UID)
+	if err != nil {
+		say("nobody can ask for a service: %v", err)
+	}
 	gateways.Reconcile(ctx, roster.Boot{Command: c.command, NoSupervise: result.NoSupervise, Multiplex: result.Multiplex})
+	if socket != nil {
+		s.work(func() { s.serve(ctx, socket, gateways, c.log) })
+	}
 	s.work(func() { gateways.Watch(ctx) })
 	s.work(func() { s.keepLease(ctx) })
 	return s, nil
@@ -75,6 +85,14 @@ func (s *services) registerFixed(ctx context.Context, c *container, purpose []st
 		if err := s.supervisor.Register(ctx, offer.foreign(f), true); err != nil {
 			c.log.Warn("a service of the image is not supervised", "service", f.Name, "why", err)
 		}
+	}
+}
+
+// serve answers who asks through the control socket. Whoever connected before now has waited: all gateways are known
+// when the first is answered.
+func (s *services) serve(ctx context.Context, socket net.Listener, gateways *roster.Roster, log *slog.Logger) {
+	if err := control.Serve(ctx, socket, gateways, log); err != nil && ctx.Err() == nil {
+		say("nobody can ask for a service any more: %v", err)
 	}
 }
 
