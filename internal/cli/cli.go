@@ -73,8 +73,8 @@ func newRoot(a *app) *cobra.Command {
 			"hermes sandbox shell --task build            # a terminal in it")
 	root.AddCommand(newRun(a), newSandbox(a), newDoctor(a), newVersion(a), newBench(a), newCompletion(a), newInit(a))
 	addImages(a, root)
-	addSupervision(a, root)
 	root.PersistentFlags().StringVarP(&a.profile, "profile", "p", "", "agent `NAME` within the home (default that of HERMES_HOME)")
+	addSupervision(a, root)
 	root.SilenceErrors, root.SilenceUsage = true, true
 	root.CompletionOptions.DisableDefaultCmd = true
 	root.SetHelpCommand(newHelp())

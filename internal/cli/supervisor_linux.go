@@ -3,10 +3,8 @@ package cli
 import (
 	"context"
 	"errors"
-	"log/slog"
-	"os"
-	"path/filepath"
-	"strings"
+	"net"
+	"time"
 
 	"github.com/spf13/cobra"
 
@@ -26,7 +24,30 @@ func (a *app) supervised(ctx context.Context, do func(control.Operations) error)
 	if a.services != nil {
 		return do(a.services)
 	}
+	if socket, err := control.Find(); err == nil && answers(socket) {
+		client := control.Dial(socket)
+		defer client.Close()
+		return do(client)
+	}
+	if underS6(initName, a.scanDir()) {
+		services, done, err := a.s6Services()
+		if err != nil {
+			return err
+		}
+		defer done()
+		return do(services)
+	}
 	return errNoSupervisor
+}
+
+// answers says whether somebody listens: a supervisor that was killed leaves its socket behind.
+func answers(socket string) bool {
+	c, err := net.DialTimeout("unix", socket, time.Second)
+	if err != nil {
+		return false
+	}
+	c.Close()
+	return true
 }
 
 // home is where the profiles are, and the profile that is meant.
@@ -81,8 +102,3 @@ func (a *app) completeServices(cmd *cobra.Command, _ []string, _ string) (names 
 	}
 	return names, cobra.ShellCompDirectiveNoFileComp
 }
-
-var _ = slog.Default
-var _ = os.Args
-var _ = filepath.Join
-var _ = strings.Cut
