@@ -13,6 +13,7 @@ import (
 	"io"
 	"os"
 	"sync"
+	"sync/atomic"
 
 	"github.com/spf13/cobra"
 
@@ -29,6 +30,8 @@ type app struct {
 	profile string
 	// services, where a test gives them, are those of this machine.
 	services control.Operations
+	// drains says that this process is a server: it takes its time to end, however often it is asked.
+	drains atomic.Bool
 
 	mu sync.Mutex
 	// leave undoes what must not outlast the process, like a raw terminal, when
@@ -49,7 +52,7 @@ func (a *app) run(ctx context.Context, args []string) int {
 	root := newRoot(a)
 	root.SetArgs(args)
 	cmd, err := root.ExecuteContextC(ctx)
-	if err != nil && ctx.Err() != nil && !isA[*ended](err) {
+	if err != nil && ctx.Err() != nil && !isA[*ended](err) && kindOf(cmd) != server {
 		err = ctx.Err() // what failed, failed because it was interrupted
 	}
 	if line := errorLine(err); line != "" {
@@ -72,6 +75,7 @@ func newRoot(a *app) *cobra.Command {
 			"hermes sandbox exec --task build -- ls -la   # a sandbox that stays\n"+
 			"hermes sandbox shell --task build            # a terminal in it")
 	root.AddCommand(newRun(a), newSandbox(a), newDoctor(a), newVersion(a), newBench(a), newCompletion(a), newInit(a))
+	root.AddCommand(newConfig(a), newDashboard(a))
 	addImages(a, root)
 	root.PersistentFlags().StringVarP(&a.profile, "profile", "p", "", "agent `NAME` within the home (default that of HERMES_HOME)")
 	addSupervision(a, root)

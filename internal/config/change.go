@@ -138,7 +138,7 @@ func complaints(path, text string) (found []string) {
 	note(mounts.Ignored, err)
 	_, err = c.Gateway()
 	note(nil, err)
-	_, err = c.MultiplexProfiles()
+	_, err = multiplexProfiles(c.settings.lookup, file)
 	note(nil, err)
 	dashboard, err := c.Dashboard()
 	note(dashboard.Ignored, err)

@@ -70,13 +70,20 @@ func TestMultiplexingByFileAndVariable(t *testing.T) {
 		"variable alone":       {"", "1", true},
 		"variable that is odd": {"gateway:\n  multiplex_profiles: true\n", "on", false},
 	} {
-		got, err := loaded(t, test.file, map[string]string{"GATEWAY_MULTIPLEX_PROFILES": test.variable}).MultiplexProfiles()
+		got, err := MultiplexProfiles(inHome(t, test.file, map[string]string{"GATEWAY_MULTIPLEX_PROFILES": test.variable}))
 		if err != nil || got != test.want {
 			t.Errorf("%s: %v, %v", name, got, err)
 		}
 	}
-	if on, err := loaded(t, "gateway:\n  multiplex_profiles: banana\n", nil).MultiplexProfiles(); on || err == nil {
+	if on, err := MultiplexProfiles(inHome(t, "gateway:\n  multiplex_profiles: banana\n", nil)); on || err == nil {
 		t.Errorf("a fruit: %v, %v", on, err)
+	}
+	// A file that nobody understands leaves it to the variable.
+	for variable, want := range map[string]bool{"true": true, "": false} {
+		on, err := MultiplexProfiles(inHome(t, "gateway: [\n", map[string]string{"GATEWAY_MULTIPLEX_PROFILES": variable}))
+		if on != want || err == nil {
+			t.Errorf("%q and a broken file: %v, %v", variable, on, err)
+		}
 	}
 }
 

@@ -1,5 +1,11 @@
 package config
 
+import (
+	"bytes"
+	"errors"
+	"os"
+)
+
 // Gateway is what the configuration says about a profile's door to the network. Variables win over the file here:
 // they are what a container is started with.
 type Gateway struct {
@@ -36,10 +42,24 @@ func (c Config) Gateway() (Gateway, error) {
 }
 
 // MultiplexProfiles says whether one gateway serves all profiles (GATEWAY_MULTIPLEX_PROFILES; in the file
-// gateway.multiplex_profiles, or the same at the top). What the file says and nobody understands counts as no,
-// and is the error.
-func (c Config) MultiplexProfiles() (bool, error) {
-	s, err := c.door("gateway", "multiplex_profiles")
+// gateway.multiplex_profiles, or the same at the top). It needs nothing else of the configuration: a file that cannot
+// be understood leaves it to the variable, and is the error, and a value that is neither counts as no, and is one too.
+func MultiplexProfiles(lookup Lookup) (bool, error) {
+	home, err := Home(lookup)
+	if err != nil {
+		return false, err
+	}
+	data, err := os.ReadFile(File(home))
+	if errors.Is(err, os.ErrNotExist) {
+		err = nil
+	}
+	on, wrong := multiplexProfiles(lookup, file{path: File(home), data: bytes.TrimPrefix(data, []byte(byteOrderMark))})
+	return on, errors.Join(err, wrong)
+}
+
+func multiplexProfiles(lookup Lookup, f file) (bool, error) {
+	sections, err := f.sections("gateway", "multiplex_profiles")
+	s := doorSettings{lookup, f.path, sections}
 	const variable = "GATEWAY_MULTIPLEX_PROFILES"
 	found := s.either(variable, "gateway", "multiplex_profiles")
 	if found.value == nil {

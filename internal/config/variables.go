@@ -15,11 +15,11 @@ func EnvFile(home string) string { return filepath.Join(home, ".env") }
 // WithEnvFile is the environment with what the home's file of variables adds to it. What the environment has
 // wins: it is what the container was started with. The lines say what of the file has no meaning.
 func WithEnvFile(lookup Lookup) (Lookup, []string, error) {
-	var c Config
-	if err := c.readHome(lookup); err != nil {
+	home, err := Home(lookup)
+	if err != nil {
 		return nil, nil, err
 	}
-	path := EnvFile(c.Home)
+	path := EnvFile(home)
 	text, err := os.ReadFile(path)
 	if errors.Is(err, os.ErrNotExist) {
 		return lookup, nil, nil

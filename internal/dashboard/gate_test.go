@@ -163,6 +163,7 @@ func TestPagesOfOthersAreRefused(t *testing.T) {
 		{"POST", "", "same-site", false},
 		{"POST", "", "none", true},
 		{"POST", "http://127.0.0.1:9119.evil.example", "", false},
+		{"POST", "http://127.0.0.1:91190", "", false},
 		{"POST", "127.0.0.1:9119", "", false},
 		{"GET", "http://evil.example", "cross-site", false},
 		{"GET", "", "cross-site", true}, // a link on another's page
