@@ -40,6 +40,7 @@ var heights = map[string]int{
 	"internal/supervise":      core,
 	"internal/profile":        core,
 	"internal/roster":         shared, // above what supervises and the profiles
+	"internal/mainprog":       shared, // above what supervises
 	"sandbox/engine/internal": shared,
 	"sandbox/engine":          engine,
 	"sandbox/enginetest":      engine,
@@ -50,6 +51,7 @@ var heights = map[string]int{
 	"internal/doctor":         door,
 	"internal/gateway":        door,
 	"internal/dashboard":      door,
+	"internal/initd":          door, // joins boot and supervision
 	"internal/cli":            cli,
 	"cmd":                     program,
 	"test":                    program,

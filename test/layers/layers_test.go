@@ -66,6 +66,12 @@ func TestRules(t *testing.T) {
 		{"sandbox/engine/native", "internal/image", true},
 		{"internal/image", "internal/image/unpack", true},
 		{"internal/image", "sandbox", false},
+		{"cmd/hermes-init", "internal/initd", true},
+		{"internal/initd", "internal/boot", true},
+		{"internal/initd", "internal/roster", true},
+		{"internal/boot", "internal/initd", false},
+		{"internal/mainprog", "internal/supervise/reaper", true},
+		{"internal/initd", "internal/cli", false},
 		{"test/e2e", "internal/cli", true},
 	} {
 		bad := Violations([]Package{{ImportPath: module + c.from, Imports: []string{module + c.to}}})
