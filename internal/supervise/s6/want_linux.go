@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
 
@@ -157,7 +158,7 @@ func (d *Driver) Restart(ctx context.Context, name string) error {
 		return controlError(name, "restart", err)
 	}
 	err = d.hand.Do(func() error { return os.WriteFile(filepath.Join(d.slot(name), "data/asked"), nil, 0o644) })
-	if err != nil {
+	if err != nil && !errors.Is(err, fs.ErrNotExist) { // a slot of somebody else's making has no data, and no such finish
 		return controlError(name, "restart", err)
 	}
 	if err := d.tell(name, "restart", wantDown+wantUp); err != nil {
