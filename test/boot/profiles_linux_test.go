@@ -16,7 +16,9 @@ func cli(r *machine.Running, args ...string) (string, int) {
 }
 
 // onVolume is a file of the data volume.
-func onVolume(m *machine.Machine, path string) string { return m.Path(filepath.Join("/opt/data", path)) }
+func onVolume(m *machine.Machine, path string) string {
+	return m.Path(filepath.Join("/opt/data", path))
+}
 
 func content(t *testing.T, file string) string {
 	t.Helper()
