@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"context"
 	"fmt"
 
 	"github.com/spf13/cobra"
@@ -94,20 +95,29 @@ func newConfigSet(a *app) *cobra.Command {
 			}
 			return nil
 		},
-		RunE: func(_ *cobra.Command, args []string) error {
-			g, err := a.agent()
-			if err == nil {
-				err = g.needHome()
-			}
-			if err != nil {
-				return err
-			}
-			if config.IsVariable(args[0]) {
-				return config.SetVariable(g.dir(), args[0], args[1])
-			}
-			return config.Set(g.dir(), args[0], args[1])
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return runConfigSet(cmd.Context(), a, args[0], args[1])
 		},
 	}
+}
+
+func runConfigSet(ctx context.Context, a *app, key, value string) error {
+	g, err := a.agent()
+	if err != nil {
+		return err
+	}
+	if err := g.needHome(); err != nil {
+		return err
+	}
+	release, err := g.alone(ctx)
+	if err != nil {
+		return err
+	}
+	defer release()
+	if config.IsVariable(key) {
+		return config.SetVariable(g.dir(), key, value)
+	}
+	return config.Set(g.dir(), key, value)
 }
 
 func newConfigPath(a *app) *cobra.Command {
