@@ -75,8 +75,8 @@ var sandboxVariants = []variant{
 	{
 		name: "D16-near-is-there", test: "TestTheCallersDirectoryAtTheWorkspace", in: "internal/mounts",
 		file: "internal/mounts/mounts.go",
-		old:  "path.Clean(m.Target) == sandbox.Workspace",
-		new:  "len(m.Target) >= len(sandbox.Workspace) && m.Target[:len(sandbox.Workspace)] == sandbox.Workspace",
+		old:  "path.Clean(v.Target) == sandbox.Workspace",
+		new:  "len(v.Target) >= len(sandbox.Workspace) && v.Target[:len(sandbox.Workspace)] == sandbox.Workspace",
 	},
 	{
 		name: "D25-left-out-unsaid", test: "TestD25WhatIsLeftOutIsSaid", in: "internal/mounts",
