@@ -20,7 +20,7 @@ func newProfileCreate(a *app) *cobra.Command {
 		Short:                 "Create a profile",
 		Long: "Creates a profile with its directories, its settings and its " + profile.Mark + ", which says who the agent is. Its gateway is made\n" +
 			"known to the supervisor, if there is one, and stays down until it is started. A name has small letters, digits, - and _.",
-		Example: "hermes profile create coder\nhermes profile create coder && hermes -p coder gateway start",
+		Example: "hermes profile create coder\nhermes profile create --json coder",
 		Args:    needProfile,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return runProfileCreate(cmd.Context(), a, args[0], asJSON)
@@ -42,10 +42,14 @@ func needProfile(cmd *cobra.Command, args []string) error {
 }
 
 func runProfileCreate(ctx context.Context, a *app, name string, asJSON bool) error {
-	home, _, err := a.home()
+	g, err := a.agent()
+	if err == nil {
+		err = g.needHome()
+	}
 	if err != nil {
 		return err
 	}
+	home := &profile.Home{Root: g.root}
 	if err := home.Create(name); err != nil {
 		return err
 	}

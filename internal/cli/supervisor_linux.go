@@ -3,14 +3,11 @@ package cli
 import (
 	"context"
 	"errors"
-	"log/slog"
-	"os"
-	"path/filepath"
-	"strings"
+	"net"
+	"time"
 
 	"github.com/spf13/cobra"
 
-	"hermes.example/hermes/internal/config"
 	"hermes.example/hermes/internal/profile"
 	"hermes.example/hermes/internal/roster"
 	"hermes.example/hermes/internal/supervise"
@@ -18,7 +15,7 @@ import (
 )
 
 // errNoSupervisor is the error of asking for services where nobody keeps any.
-var errNoSupervisor = errors.New("no supervisor runs here; start the container with Hermes' own entrypoint, or run \"hermes gateway run\" in the foreground")
+var errNoSupervisor = errors.New("cannot ask a supervisor: no supervisor runs here; start the container with Hermes' own entrypoint, or run \"hermes gateway run\" in the foreground")
 
 // supervised calls do with the services of this machine: those of hermes-init if it answers, or else those of s6 in an
 // image that brings it.
@@ -26,23 +23,36 @@ func (a *app) supervised(ctx context.Context, do func(control.Operations) error)
 	if a.services != nil {
 		return do(a.services)
 	}
+	if socket, err := control.Find(); err == nil && answers(socket) {
+		client := control.Dial(socket)
+		defer client.Close()
+		return do(client)
+	}
+	if underS6(initName, a.scanDir()) {
+		services, done, err := a.s6Services()
+		if err != nil {
+			return err
+		}
+		defer done()
+		return do(services)
+	}
 	return errNoSupervisor
 }
 
-// home is where the profiles are, and the profile that is meant.
-func (a *app) home() (h *profile.Home, name string, err error) {
-	dir, err := config.Home(a.lookup)
+// answers says whether somebody listens: a supervisor that was killed leaves its socket behind.
+func answers(socket string) bool {
+	c, err := net.DialTimeout("unix", socket, time.Second)
 	if err != nil {
-		return nil, "", err
+		return false
 	}
-	root, name := profile.Split(dir)
-	if a.profile != "" {
-		name = a.profile
-	}
-	if err := profile.Check(name); err != nil {
-		return nil, "", &usageError{err.Error()}
-	}
-	return &profile.Home{Root: root}, name, nil
+	c.Close()
+	return true
+}
+
+// home is where the profiles are, and the profile that is meant.
+func (a *app) home() (*profile.Home, string, error) {
+	g, err := a.agent()
+	return &profile.Home{Root: g.root}, g.name, err
 }
 
 // noGateway says of a gateway that is not there what to do about it.
@@ -55,12 +65,11 @@ func noGateway(name string, err error) error {
 
 // completeProfiles offers the names of profiles.
 func (a *app) completeProfiles(*cobra.Command, []string, string) ([]cobra.Completion, cobra.ShellCompDirective) {
-	dir, err := config.Home(a.lookup)
+	home, _, err := a.home()
 	if err != nil {
 		return nil, cobra.ShellCompDirectiveError
 	}
-	root, _ := profile.Split(dir)
-	names, _, err := (&profile.Home{Root: root}).List()
+	names, _, err := home.List()
 	if err != nil {
 		return nil, cobra.ShellCompDirectiveError
 	}
@@ -81,8 +90,3 @@ func (a *app) completeServices(cmd *cobra.Command, _ []string, _ string) (names 
 	}
 	return names, cobra.ShellCompDirectiveNoFileComp
 }
-
-var _ = slog.Default
-var _ = os.Args
-var _ = filepath.Join
-var _ = strings.Cut

@@ -120,6 +120,13 @@ func load(lookup Lookup, home string, file file) (Config, error) {
 	return c, nil
 }
 
+// Home is the data directory, for those who need nothing else of the configuration.
+func Home(lookup Lookup) (string, error) {
+	var c Config
+	err := c.readHome(lookup)
+	return c.Home, err
+}
+
 // RootHome is the home of all profiles: a named one's own is in it, in "profiles".
 func (c Config) RootHome() string {
 	if profiles := filepath.Dir(c.Home); filepath.Base(profiles) == "profiles" {
@@ -133,13 +140,6 @@ func (c Config) File() string { return File(c.Home) }
 
 // File is where a home's configuration file is, if there is one.
 func File(home string) string { return filepath.Join(home, fileName) }
-
-// Home is the data directory alone, for those whom a configuration that cannot be read must not stop.
-func Home(lookup Lookup) (string, error) {
-	var c Config
-	err := c.readHome(lookup)
-	return c.Home, err
-}
 
 func (c *Config) readHome(lookup Lookup) (err error) {
 	c.Home = get(lookup, "HERMES_HOME")

@@ -23,30 +23,17 @@ type (
 	}
 )
 
-// settled says whether a service is as it is wanted, or will not be.
-func settled(s supervise.Status) bool {
-	switch s.State {
-	case supervise.Parked:
-		return true
-	case supervise.Ready:
-		return s.Want == "up"
-	case supervise.Down:
-		return s.Want == "down"
-	}
-	return false
-}
-
 // look is how often a driver that cannot wait is asked.
 const look = 50 * time.Millisecond
 
-// Wait returns when the service is as wanted, or parked.
+// Wait returns when the service is as it is wanted, or will not be soon.
 func (r *Roster) Wait(ctx context.Context, service string) (supervise.Status, error) {
 	if w, can := r.driver.(waiter); can {
-		return w.Wait(ctx, service, settled)
+		return w.Wait(ctx, service, supervise.Status.Settled)
 	}
 	for {
 		status, err := r.Service(ctx, service)
-		if err != nil || settled(status) {
+		if err != nil || status.Settled() {
 			return status, err
 		}
 		select {

@@ -147,6 +147,17 @@ type Status struct {
 // Running says whether there is a process.
 func (s Status) Running() bool { return s.PID > 0 }
 
+// Settled says whether it is as it is wanted, or will not be soon: what somebody waits for who asked for a change.
+func (s Status) Settled() bool {
+	switch s.State {
+	case Ready, Parked, Backoff:
+		return s.Want == "up"
+	case Down:
+		return s.Want == "down"
+	}
+	return false
+}
+
 // What callers can act on.
 var (
 	ErrNotRegistered = errors.New("no such service")

@@ -140,6 +140,16 @@ func (s *Supervisor) fork(t *tree.Tree, c *spawn.Command) (int, <-chan syscall.W
 	return pid, exited, err
 }
 
+// closeOnExec keeps what this process itself was born with from the services. All that Go opens is so already.
+func closeOnExec() {
+	entries, _ := os.ReadDir("/proc/self/fd") // without it there is nothing to be found
+	for _, e := range entries {
+		if fd, err := strconv.Atoi(e.Name()); err == nil && fd > 2 {
+			unix.CloseOnExec(fd)
+		}
+	}
+}
+
 // readable is a pipe of which the service's end blocks, as programs expect it, and ours is waited for by the poller.
 func readable() (r, w *os.File, err error) {
 	var fds [2]int

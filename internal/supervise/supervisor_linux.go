@@ -3,6 +3,7 @@ package supervise
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"log/slog"
@@ -57,6 +58,7 @@ type Supervisor struct {
 func New(o Options) *Supervisor {
 	s := &Supervisor{options: o, log: o.Log, jitter: o.Jitter, forest: tree.NewForest(), units: make(map[string]*unit)}
 	s.launch = s.spawn
+	closeOnExec()
 	s.context, s.cancel = context.WithCancel(context.Background())
 	if s.log == nil {
 		s.log = slog.New(slog.DiscardHandler)
@@ -104,9 +106,13 @@ func (s *Supervisor) Replace(ctx context.Context, service Service, up bool) erro
 	for {
 		u, err := s.find(service.Name)
 		if err != nil {
-			if u, err = s.add(&service); err != nil {
-				return err
-			}
+			u, err = s.add(&service)
+		}
+		if errors.Is(err, ErrRegistered) {
+			continue // by somebody else, since we looked
+		}
+		if err != nil {
+			return err
 		}
 		if u.replace(&service, up) {
 			return nil

@@ -37,7 +37,7 @@ func TestMain(m *testing.M) {
 }
 
 func testMain(m *testing.M) int {
-	guest := filepath.Join("..", "..", "internal", "guestbin", "bin", "hermes-guest-linux-"+runtime.GOARCH)
+	guest := filepath.Join("..", "..", "internal", "programs", "bin", "hermes-guest-linux-"+runtime.GOARCH)
 	if _, err := os.Stat(guest); err != nil {
 		notBuilt = "the guest is not built: run make guest"
 		return m.Run()

@@ -40,6 +40,7 @@ var heights = map[string]int{
 	"internal/supervise":      core,
 	"internal/profile":        core,
 	"internal/roster":         shared, // above what supervises and the profiles
+	"internal/mainprog":       shared, // above what supervises
 	"sandbox/engine/internal": shared,
 	"sandbox/engine":          engine,
 	"sandbox/enginetest":      engine,
@@ -50,6 +51,7 @@ var heights = map[string]int{
 	"internal/doctor":         door,
 	"internal/gateway":        door,
 	"internal/dashboard":      door,
+	"internal/initd":          door, // joins boot and supervision
 	"internal/cli":            cli,
 	"cmd":                     program,
 	"test":                    program,
@@ -67,6 +69,10 @@ var heavy = []string{
 	"github.com/goccy/",
 	"k8s.io/",
 }
+
+// Programs with a reaper, and what they are made of: in them os/exec would wait for a child that is the reaper's.
+var reaping = []string{"cmd/hermes-init", "internal/boot", "internal/supervise", "internal/supervise/reaper", "internal/supervise/tree",
+	"internal/supervise/logdir", "internal/supervise/control"}
 
 // Modules with one home each.
 var homes = map[string][]string{
@@ -94,6 +100,9 @@ func Violations(pkgs []Package) []string {
 			if why := direct(from, path); why != "" {
 				found = append(found, fmt.Sprintf("%s imports %s: %s", from, strings.TrimPrefix(path, module), why))
 			}
+		}
+		if slices.Contains(reaping, from) && slices.Contains(p.Deps, "os/exec") {
+			found = append(found, from+" draws in os/exec: its reaper waits for every child")
 		}
 		if slices.ContainsFunc(small, func(s string) bool { return within(from, s) }) {
 			for _, path := range p.Deps {

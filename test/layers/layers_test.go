@@ -66,11 +66,25 @@ func TestRules(t *testing.T) {
 		{"sandbox/engine/native", "internal/image", true},
 		{"internal/image", "internal/image/unpack", true},
 		{"internal/image", "sandbox", false},
+		{"cmd/hermes-init", "internal/initd", true},
+		{"internal/initd", "internal/boot", true},
+		{"internal/initd", "internal/roster", true},
+		{"internal/boot", "internal/initd", false},
+		{"internal/mainprog", "internal/supervise/reaper", true},
+		{"internal/initd", "internal/cli", false},
 		{"test/e2e", "internal/cli", true},
 	} {
 		bad := Violations([]Package{{ImportPath: module + c.from, Imports: []string{module + c.to}}})
 		if (len(bad) == 0) != c.allowed {
 			t.Errorf("%s → %s: allowed should be %v, found %v", c.from, c.to, c.allowed, bad)
+		}
+	}
+}
+
+func TestNobodyWaitsBesideTheReaper(t *testing.T) {
+	for from, allowed := range map[string]bool{"cmd/hermes-init": false, "internal/supervise": false, "internal/boot": false, "internal/supervise/s6": true, "internal/cli": true} {
+		if bad := Violations([]Package{{ImportPath: module + from, Deps: []string{"os", "os/exec"}}}); (len(bad) == 0) != allowed {
+			t.Errorf("%s: allowed should be %v, found %v", from, allowed, bad)
 		}
 	}
 }

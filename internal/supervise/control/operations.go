@@ -2,7 +2,7 @@
 // command line, the dashboard and health checks are its clients.
 //
 // Who may speak is decided by the user id that the kernel tells of the other side. A caller can name a service that
-// is known, or a profile: never a command line.
+// is known, or a profile: never a command line. openapi.yaml says what is spoken.
 package control
 
 import (
@@ -20,7 +20,7 @@ type Operations interface {
 	Start(ctx context.Context, name string) error
 	Stop(ctx context.Context, name string) error
 	Restart(ctx context.Context, name string) error
-	// Wait returns when the service is as wanted: ready, or down, or parked, which is reported by its status.
+	// Wait returns when the service's status is settled.
 	Wait(ctx context.Context, name string) (supervise.Status, error)
 	// Register makes the gateway of a profile known; supervise.ErrRegistered if it is known already.
 	Register(ctx context.Context, profile string, start bool) error

@@ -46,8 +46,10 @@ func (w *Writer) Write(now time.Time, lines []byte) {
 		return
 	}
 	w.tried = now
-	text := stamp(now, lines)
-	err := w.Place.Hand.Do(func() error { return w.append(now, text) })
+	text := texts.Get().(*[]byte)
+	defer texts.Put(text)
+	*text = stamp((*text)[:0], now, lines)
+	err := w.Place.Hand.Do(func() error { return w.append(now, *text) })
 	switch {
 	case err == nil && w.broken:
 		w.Warn(nil, w.lost)
@@ -78,11 +80,13 @@ func (w *Writer) letGo() {
 	w.file, w.dir = nil, nil
 }
 
-// stamp puts the time before each line.
-func stamp(now time.Time, lines []byte) []byte {
+// texts are reused: a chunk of empty lines becomes thirty times as long.
+var texts = sync.Pool{New: func() any { return new([]byte) }}
+
+// stamp appends the lines, each after the time.
+func stamp(text []byte, now time.Time, lines []byte) []byte {
 	var prefix [len(layout) + 1]byte
 	at := append(now.UTC().AppendFormat(prefix[:0], layout), ' ')
-	text := make([]byte, 0, len(lines)+len(at)*bytes.Count(lines, []byte{'\n'}))
 	for line := range bytes.Lines(lines) {
 		text = append(append(text, at...), line...)
 	}

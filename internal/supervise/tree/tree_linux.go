@@ -24,6 +24,9 @@ type Forest struct {
 	cut    atomic.Bool // cgroups do not work after all
 }
 
+// Cgroups says whether trees have cgroups.
+func (f *Forest) Cgroups() bool { return f.base != "" && !f.cut.Load() }
+
 // Tree is one process of a service and all that come of it. Its life: Plant, Start once, End, Close.
 type Tree struct {
 	forest *Forest
@@ -35,7 +38,7 @@ type Tree struct {
 // Plant prepares a tree, before its first process is started.
 func (f *Forest) Plant() *Tree {
 	t := &Tree{forest: f, mark: Variable + "=" + rand.Text()}
-	if f.base != "" && !f.cut.Load() {
+	if f.Cgroups() {
 		t.group = newGroup(f.base, t.mark[len(Variable)+1:])
 	}
 	return t

@@ -16,7 +16,7 @@ import (
 
 	"hermes.example/hermes/internal/atomicfile"
 	"hermes.example/hermes/internal/contained"
-	"hermes.example/hermes/internal/guestbin"
+	"hermes.example/hermes/internal/programs"
 	"hermes.example/hermes/internal/rundir"
 )
 
@@ -71,7 +71,7 @@ func (e *Engine) putGuest(ctx context.Context, image string) error {
 }
 
 func (e *Engine) fillVolume(ctx context.Context, image string) error {
-	program, err := guestbin.For(e.options.Arch)
+	program, err := programs.Guest.For(e.options.Arch)
 	if err != nil {
 		return err
 	}

@@ -1,0 +1,70 @@
+package initd
+
+import (
+	"path/filepath"
+	"time"
+
+	"hermes.example/hermes/internal/boot"
+	"hermes.example/hermes/internal/entry"
+	"hermes.example/hermes/internal/profile"
+	"hermes.example/hermes/internal/supervise"
+)
+
+// Where the dashboard listens if nobody says otherwise.
+const (
+	dashboardHost = "127.0.0.1"
+	dashboardPort = "9119"
+)
+
+// notify is the descriptor on which a gateway says that it listens, and readyWithin how long it may take.
+const (
+	notify      = 3
+	readyWithin = 90 * time.Second
+)
+
+// sentinels tell "gateway run" that it is the one that is supervised, and not to ask for another.
+var sentinels = []string{"HERMES_S6_SUPERVISED_CHILD=1", "HERMES_SUPERVISED_CHILD=1"}
+
+// offer is what can be kept running in this container: nothing else ever is, whoever asks.
+type offer struct{ result *boot.Result }
+
+// gateway is that of a profile. The real program is run by its path: the shim is for people.
+func (o offer) gateway(name string) supervise.Service {
+	argv := []string{entry.Program}
+	if name != profile.Default {
+		argv = append(argv, "-p", name)
+	}
+	s := o.service(append(argv, "gateway", "run", "--replace"))
+	s.Env = append(with(s.Env, "HERMES_HOME", o.result.RootHome), sentinels...)
+	s.Log = filepath.Join(o.result.RootHome, "logs", "gateways", name)
+	s.Ready = supervise.Readiness{Notify: notify, Within: readyWithin}
+	return s
+}
+
+func (o offer) dashboard() supervise.Service {
+	env := o.result.Environ()
+	s := o.service([]string{entry.Program, "dashboard",
+		"--host", or(lookup(env, "HERMES_DASHBOARD_HOST"), dashboardHost),
+		"--port", or(lookup(env, "HERMES_DASHBOARD_PORT"), dashboardPort), "--no-open"})
+	s.Name = "dashboard"
+	return s
+}
+
+// foreign is a service that the image brings for another supervisor.
+func (o offer) foreign(f boot.Foreign) supervise.Service {
+	s := o.service([]string{f.Run})
+	s.Name, s.Dir = f.Name, f.Dir
+	return s
+}
+
+// service is what all have: the service user, one environment, and the home as the place where they start.
+func (o offer) service(argv []string) supervise.Service {
+	return supervise.Service{Argv: argv, Env: o.result.Environ(), Dir: o.result.RootHome, User: o.result.Service()}
+}
+
+func or(value, otherwise string) string {
+	if value == "" {
+		return otherwise
+	}
+	return value
+}

@@ -1,0 +1,154 @@
+package control
+
+import (
+	"errors"
+	"fmt"
+	"net"
+	"os"
+	"path/filepath"
+	"slices"
+	"sync"
+	"syscall"
+	"time"
+
+	"golang.org/x/sys/unix"
+)
+
+// How many connections there are at the same time. Those who may not speak are told so, and have places of their own,
+// so that they cannot take them from others.
+const (
+	mostConnections = 128
+	mostStrangers   = 8
+)
+
+// Listen makes the socket, in a directory that only its owner, the caller, can write. Everybody may connect; the
+// users named, root and the caller may speak. What a supervisor that was killed has left is removed.
+func Listen(path string, users ...int) (net.Listener, error) {
+	if err := ownDir(filepath.Dir(path)); err != nil {
+		return nil, fmt.Errorf("cannot make the control socket %s: %w", path, err)
+	}
+	if err := sweep(path); err != nil {
+		return nil, fmt.Errorf("cannot make the control socket %s: %w", path, err)
+	}
+	l, err := net.Listen("unix", path)
+	if err != nil {
+		return nil, fmt.Errorf("cannot make the control socket %s: %w", path, errors.Unwrap(err))
+	}
+	if err := os.Chmod(path, 0o666); err != nil {
+		l.Close()
+		return nil, fmt.Errorf("cannot make the control socket %s: %w", path, err)
+	}
+	return &listener{Listener: l, users: append(slices.Clone(users), 0, os.Geteuid())}, nil
+}
+
+// ownDir makes the directory, or checks that nobody else can put a socket of his own there.
+func ownDir(dir string) error {
+	if err := os.Mkdir(dir, 0o755); err != nil && !errors.Is(err, os.ErrExist) {
+		return err
+	}
+	info, err := os.Lstat(dir)
+	if err != nil {
+		return err
+	}
+	owner := int(info.Sys().(*syscall.Stat_t).Uid)
+	switch {
+	case !info.IsDir():
+		return fmt.Errorf("%s is not a directory", dir)
+	case owner != os.Geteuid():
+		return fmt.Errorf("%s belongs to user %d, not to %d", dir, owner, os.Geteuid())
+	case info.Mode().Perm()&0o022 != 0:
+		return fmt.Errorf("%s can be written by others; chmod go-w it", dir)
+	}
+	return nil
+}
+
+// sweep removes a socket that nobody answers.
+func sweep(path string) error {
+	info, err := os.Lstat(path)
+	if errors.Is(err, os.ErrNotExist) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	if info.Mode().Type() != os.ModeSocket {
+		return errors.New("something that is no socket is there")
+	}
+	c, err := net.DialTimeout("unix", path, time.Second)
+	if err == nil {
+		c.Close()
+		return errors.New("another supervisor answers there")
+	}
+	if !errors.Is(err, syscall.ECONNREFUSED) {
+		return err
+	}
+	return os.Remove(path)
+}
+
+// listener knows who connects, and how many.
+type listener struct {
+	net.Listener
+	users []int
+
+	mu    sync.Mutex
+	count [2]int // strangers and others
+}
+
+// peer is a connection of somebody who is known.
+type peer struct {
+	net.Conn
+	allowed bool
+	once    sync.Once
+	leave   func()
+}
+
+func (l *listener) Accept() (net.Conn, error) {
+	for {
+		c, err := l.Listener.Accept()
+		if err != nil {
+			return nil, err
+		}
+		p := &peer{Conn: c, allowed: l.may(c)}
+		if l.enter(p) {
+			return p, nil
+		}
+		c.Close()
+	}
+}
+
+// may asks the kernel who is at the other end, which cannot be feigned.
+func (l *listener) may(c net.Conn) bool {
+	raw, err := c.(*net.UnixConn).SyscallConn()
+	if err != nil {
+		return false
+	}
+	var cred *unix.Ucred
+	var credErr error
+	err = raw.Control(func(fd uintptr) { cred, credErr = unix.GetsockoptUcred(int(fd), unix.SOL_SOCKET, unix.SO_PEERCRED) })
+	return err == nil && credErr == nil && slices.Contains(l.users, int(cred.Uid))
+}
+
+// enter takes a place, if there is one.
+func (l *listener) enter(p *peer) bool {
+	kind, most := 0, mostStrangers
+	if p.allowed {
+		kind, most = 1, mostConnections
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.count[kind] >= most {
+		return false
+	}
+	l.count[kind]++
+	p.leave = func() {
+		l.mu.Lock()
+		defer l.mu.Unlock()
+		l.count[kind]--
+	}
+	return true
+}
+
+func (p *peer) Close() error {
+	p.once.Do(p.leave)
+	return p.Conn.Close()
+}
