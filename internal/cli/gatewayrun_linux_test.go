@@ -320,6 +320,11 @@ func TestTheDashboardEndsAsItIsAsked(t *testing.T) {
 	if got := p.ends(); got != 0 {
 		t.Errorf("status %d", got)
 	}
+	port := hermes(t, t.TempDir(), nil, "dashboard", "--port", "http")
+	port.says("hermes: cannot use --port \"http\"")
+	if got := port.ends(); got != 78 {
+		t.Errorf("a bad port: status %d", got)
+	}
 	refused := hermes(t, t.TempDir(), nil, "dashboard", "--host", "0.0.0.0", "--insecure")
 	refused.says("HERMES_DASHBOARD_INSECURE")
 	refused.says("hermes: cannot listen on 0.0.0.0 without a login")
