@@ -320,10 +320,45 @@ func TestTheDashboardEndsAsItIsAsked(t *testing.T) {
 	if got := p.ends(); got != 0 {
 		t.Errorf("status %d", got)
 	}
+	port := hermes(t, t.TempDir(), nil, "dashboard", "--port", "http")
+	port.says("hermes: cannot use --port \"http\"")
+	if got := port.ends(); got != 78 {
+		t.Errorf("a bad port: status %d", got)
+	}
 	refused := hermes(t, t.TempDir(), nil, "dashboard", "--host", "0.0.0.0", "--insecure")
 	refused.says("HERMES_DASHBOARD_INSECURE")
 	refused.says("hermes: cannot listen on 0.0.0.0 without a login")
 	if got := refused.ends(); got != 78 {
 		t.Errorf("status %d", got)
+	}
+}
+
+func TestB96BeyondLoopbackWithOAuth(t *testing.T) {
+	p := hermes(t, t.TempDir(), []string{"HERMES_DASHBOARD_HOST=0.0.0.0", "HERMES_DASHBOARD_OAUTH_CLIENT_ID=client"}, "dashboard", "--no-open")
+	open, err := p.stdout.ReadString('\n')
+	if err != nil {
+		t.Fatal(err)
+	}
+	port, found := strings.CutPrefix(strings.TrimSpace(open), "http://localhost")
+	if !found {
+		t.Fatalf("it says %s", open)
+	}
+	for path, want := range map[string]struct {
+		status int
+		body   string
+	}{
+		"/api/auth/providers": {200, `"name":"nous"`},
+		"/api/status":         {200, `"auth_required":true`},
+		"/api/sessions":       {401, "log in"},
+	} {
+		answer, err := http.Get("http://127.0.0.1" + strings.TrimSuffix(port, "/") + path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		body, _ := io.ReadAll(answer.Body)
+		answer.Body.Close()
+		if answer.StatusCode != want.status || !strings.Contains(string(body), want.body) {
+			t.Errorf("%s: %d %s", path, answer.StatusCode, body)
+		}
 	}
 }
