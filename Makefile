@@ -15,7 +15,9 @@ STATICCHECK_VERSION = v0.8.2
 # The newest release all of whose dependencies the module proxy serves.
 GOLANGCI_VERSION = v2.14.0
 
-GUEST_ARCHES = amd64 arm64
+# What hermes carries.
+EMBEDDED = hermes-guest hermes-init
+EMBEDDED_ARCHES = amd64 arm64
 VET_PLATFORMS = linux/amd64 linux/arm64 darwin/arm64 windows/amd64
 
 export CGO_ENABLED = 0
@@ -42,16 +44,16 @@ build: guest ## build bin/hermes
 	@mkdir -p bin
 	@$(GO) build $(BUILDFLAGS) -ldflags "-s -w $$(sh scripts/stamp.sh)" -o bin/hermes ./cmd/hermes
 
-# The guest carries no stamp: the same source gives the same bytes, whatever the commit. Go links into
+# The small programs carry no stamp: the same source gives the same bytes, whatever the commit. Go links into
 # .cache and leaves an up-to-date file alone; only different bytes are moved to where they are embedded.
 guest: certificates
-	@mkdir -p .cache/guest internal/guestbin/bin
-	@set -e; for arch in $(GUEST_ARCHES); do \
-		name=hermes-guest-linux-$$arch; to=internal/guestbin/bin/$$name; \
-		GOOS=linux GOARCH=$$arch $(GO) build $(BUILDFLAGS) -ldflags "-s -w" -o .cache/guest/$$name ./cmd/hermes-guest; \
-		cmp -s .cache/guest/$$name $$to && [ -s $$to.sha256 ] || { cp .cache/guest/$$name $$to.$$$$ && mv -f $$to.$$$$ $$to \
+	@mkdir -p .cache/programs internal/programs/bin
+	@set -e; for program in $(EMBEDDED); do for arch in $(EMBEDDED_ARCHES); do \
+		name=$$program-linux-$$arch; to=internal/programs/bin/$$name; \
+		GOOS=linux GOARCH=$$arch $(GO) build $(BUILDFLAGS) -ldflags "-s -w" -o .cache/programs/$$name ./cmd/$$program; \
+		cmp -s .cache/programs/$$name $$to && [ -s $$to.sha256 ] || { cp .cache/programs/$$name $$to.$$$$ && mv -f $$to.$$$$ $$to \
 			&& sh scripts/sha256.sh <$$to >$$to.sha256; }; \
-	done
+	done; done
 
 install: build ## install bin/hermes into $(DESTDIR)$(PREFIX)/bin
 	install -d "$(DESTDIR)$(PREFIX)/bin"
@@ -75,9 +77,9 @@ test-network: ## the same, with the tests that use the network
 test-faults: guest ## break the program on purpose, and expect the fault tests to be red
 	@GO="$(GO)" sh scripts/test-faults.sh
 
-soak: guest ## the long sizes of the fault tests: hundreds of kills, deep trees; the whole suite on Podman
-	@HERMES_SOAK=1 $(GO) test -count=1 -timeout 60m -v ./test/faults
-	@HERMES_SOAK=1 $(GO) test -count=1 -timeout 30m -run TestPodman ./sandbox/engine/docker
+soak: guest ## the long sizes of the fault tests: hundreds of kills, deep trees; the whole suite on Podman and on daemons elsewhere
+	@HERMES_SOAK=1 $(GO) test -count=1 -p 1 -timeout 60m -v ./test/faults/...
+	@HERMES_SOAK=1 $(GO) test -count=1 -timeout 60m -run 'TestPodman|TestDockerBridged|TestD17TheSuiteElsewhere|TestOverTCP' ./sandbox/engine/docker
 
 vet: guest ## go vet for every platform, and build hermes for the foreign ones
 	@set -e; for p in $(VET_PLATFORMS); do \
@@ -112,7 +114,7 @@ generate: certificates ## run the generators
 	@$(GO) generate ./...
 
 clean: ## remove what was built
-	rm -rf bin dist .cache internal/guestbin/bin/hermes-guest-*
+	rm -rf bin dist .cache internal/programs/bin/hermes-*
 
 certificates:
 	@sh scripts/certificates.sh "$(GO)"

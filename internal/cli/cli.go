@@ -13,10 +13,12 @@ import (
 	"io"
 	"os"
 	"sync"
+	"sync/atomic"
 
 	"github.com/spf13/cobra"
 
 	"hermes.example/hermes/internal/config"
+	"hermes.example/hermes/internal/supervise/control"
 )
 
 // app is what commands see of the process that they run in.
@@ -24,6 +26,12 @@ type app struct {
 	stdin          *os.File
 	stdout, stderr io.Writer
 	lookup         config.Lookup
+	// profile is what --profile says, before or after the command's name; empty where it was not given.
+	profile string
+	// drains says that this process is a server: it takes its time to end, however often it is asked.
+	drains atomic.Bool
+	// services, where a test gives them, are those of this machine.
+	services control.Operations
 
 	mu sync.Mutex
 	// leave undoes what must not outlast the process, like a raw terminal, when
@@ -44,7 +52,7 @@ func (a *app) run(ctx context.Context, args []string) int {
 	root := newRoot(a)
 	root.SetArgs(args)
 	cmd, err := root.ExecuteContextC(ctx)
-	if err != nil && ctx.Err() != nil && !isA[*ended](err) {
+	if err != nil && ctx.Err() != nil && !isA[*ended](err) && kindOf(cmd) != server {
 		err = ctx.Err() // what failed, failed because it was interrupted
 	}
 	if line := errorLine(err); line != "" {
@@ -66,8 +74,11 @@ func newRoot(a *app) *cobra.Command {
 		"hermes run --here -- make test               # this directory in a sandbox that is gone afterwards\n"+
 			"hermes sandbox exec --task build -- ls -la   # a sandbox that stays\n"+
 			"hermes sandbox shell --task build            # a terminal in it")
-	root.AddCommand(newRun(a), newSandbox(a), newDoctor(a), newVersion(a), newBench(a), newCompletion(a))
+	root.AddCommand(newRun(a), newSandbox(a), newDoctor(a), newVersion(a), newBench(a), newCompletion(a), newInit(a))
+	root.AddCommand(newConfig(a), newDashboard(a))
 	addImages(a, root)
+	root.PersistentFlags().StringVarP(&a.profile, "profile", "p", "", "agent `NAME` within the home (default that of HERMES_HOME)")
+	addSupervision(a, root)
 	root.SilenceErrors, root.SilenceUsage = true, true
 	root.CompletionOptions.DisableDefaultCmd = true
 	root.SetHelpCommand(newHelp())

@@ -9,6 +9,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"hermes.example/hermes/internal/gateway"
 	"hermes.example/hermes/sandbox"
 )
 
@@ -20,11 +21,13 @@ const (
 	runner                   // runs a command and ends as that one did
 	judge                    // looks at something and says whether it is well
 	starter                  // starts a command and does not wait for it
-	anyKind = plain | runner | judge | starter
+	server                   // serves until it is asked to end
+	anyKind = plain | runner | judge | starter | server
 )
 
 // Statuses that the code names.
 const (
+	statusRestart     = 75
 	statusSetting     = 78
 	statusCannotRun   = 125
 	statusInterrupted = 130
@@ -50,10 +53,13 @@ var outcomes = []outcome{
 	{kind: runner, status: "0", what: "the command succeeded"},
 	{kind: judge, status: "0", what: "all is well, or works but less (notes)"},
 	{kind: starter, status: "0", what: "the command runs"},
-	{kind: plain | starter, status: "1", what: "it could not be done", code: 1, rest: true},
+	{kind: server, status: "0", what: "it ended for good, as it was asked to"},
+	{kind: plain | starter | server, status: "1", what: "it could not be done", code: 1, rest: true},
 	{kind: judge, status: "1", what: "something is bad: what Hermes needs does not work", code: 1, rest: true},
 	{kind: anyKind, status: "2", what: "wrong usage: nothing was done", code: 2, matches: isA[*usageError]},
-	{kind: anyKind, status: "78", what: "the configuration names a backend that this hermes does not have", code: statusSetting, matches: isA[*settingError]},
+	{kind: server, status: "75", what: "it ended to be started again", code: statusRestart, matches: isRestart},
+	{kind: server, status: "78", what: "the configuration is bad: it is of no use to start it again", code: statusSetting, matches: isA[*settingError]},
+	{kind: anyKind &^ server, status: "78", what: "the configuration names a backend that this hermes does not have", code: statusSetting, matches: isA[*settingError]},
 	{kind: runner, status: "124", what: "the command's time was over"},
 	{kind: runner, status: "125", what: "Hermes could not run the command, or cannot say how it ended", code: statusCannotRun, rest: true},
 	{kind: runner | starter, status: "126", what: "the command cannot be executed, or its directory does not exist"},
@@ -107,6 +113,14 @@ type settingError struct{ message string }
 
 func (e *settingError) Error() string { return e.message }
 
+// settings makes what is wrong with the configuration an error that says so by its status. What was typed wrong is not.
+func settings(err error) error {
+	if err == nil || isA[*usageError](err) {
+		return err
+	}
+	return &settingError{err.Error()}
+}
+
 func usagef(format string, args ...any) error {
 	return &usageError{fmt.Sprintf(format, args...)}
 }
@@ -136,12 +150,14 @@ func isA[E error](err error) bool {
 
 func isInterrupt(err error) bool { return errors.Is(err, context.Canceled) || isBrokenPipe(err) }
 
+func isRestart(err error) bool { return errors.Is(err, gateway.ErrRestart) }
+
 func isBrokenPipe(err error) bool { return errors.Is(err, syscall.EPIPE) }
 
 // errorLine is what is said about an error, or "" when nothing is.
 func errorLine(err error) string {
 	switch {
-	case err == nil, isA[*ended](err), isBrokenPipe(err):
+	case err == nil, isA[*ended](err), isBrokenPipe(err), isRestart(err):
 		return ""
 	case errors.Is(err, context.Canceled):
 		return "cannot go on: interrupted"
@@ -158,11 +174,12 @@ func cannot(what string, err error) error {
 }
 
 // kindAnnotation marks the commands that are not plain: those that run commands,
-// and, with the values judges and starts, those that judge or start.
+// and, with the values judges, starts and serves, those that judge, start or serve.
 const (
 	kindAnnotation = "hermes-kind"
 	judges         = "judges"
 	starts         = "starts"
+	serves         = "serves"
 )
 
 func kindOf(cmd *cobra.Command) kind {
@@ -173,6 +190,8 @@ func kindOf(cmd *cobra.Command) kind {
 		return judge
 	case cmd.Annotations[kindAnnotation] == starts:
 		return starter
+	case cmd.Annotations[kindAnnotation] == serves:
+		return server
 	}
 	return runner
 }

@@ -12,7 +12,8 @@ import (
 var endSignals = []os.Signal{syscall.SIGINT, syscall.SIGTERM, syscall.SIGHUP}
 
 // watchSignals cancels the context when the process is asked to end, and ends it
-// on the spot when it is asked again. The returned function ends the watch.
+// on the spot when it is asked again, unless it is a server: that one is bounded,
+// and who asks twice may be its supervisor. The returned function ends the watch.
 //
 // SIGPIPE is taken so that a closed pipe is an error of the write and not the
 // end of the process; taken, not ignored, because children inherit the latter.
@@ -34,6 +35,7 @@ func (a *app) watchSignals() (context.Context, func()) {
 			case s == syscall.SIGPIPE:
 			case ctx.Err() == nil:
 				cancel()
+			case a.drains.Load():
 			default:
 				a.leaveNow()
 				os.Exit(statusInterrupted)

@@ -33,7 +33,7 @@ func (t *target) addTask(a *app, cmd *cobra.Command) {
 }
 
 func (t *target) addProfile(cmd *cobra.Command) {
-	cmd.Flags().StringVar(&t.profile, "profile", "default", "agent `NAME` within the home")
+	cmd.Flags().StringVarP(&t.profile, "profile", "p", "default", "agent `NAME` within the home")
 }
 
 func (t *target) addEngine(cmd *cobra.Command) {

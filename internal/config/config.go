@@ -3,8 +3,8 @@
 //
 // Settings come from environment variables and from config.yaml in the home, by
 // the names that the Hermes agent's users know. A key is added when something
-// reads it, and not before. This package imports nothing of ours and changes
-// nothing outside of itself.
+// reads it, and not before. It changes nothing but that file, and only when it is
+// asked to.
 package config
 
 import (
@@ -56,10 +56,16 @@ const (
 const installMark = "/opt/hermes/.install_method"
 
 func defaultEngine(mark string) string {
-	if how, err := os.ReadFile(mark); err == nil && strings.TrimSpace(string(how)) == "docker" {
+	if inImage(mark) {
 		return ImageEngine
 	}
 	return DefaultEngine
+}
+
+// inImage says whether this is a container of our image.
+func inImage(mark string) bool {
+	how, err := os.ReadFile(mark)
+	return err == nil && strings.TrimSpace(string(how)) == "docker"
 }
 
 // synonyms are backends that have another name here.
@@ -80,7 +86,7 @@ type Lookup func(name string) (value string, found bool)
 // value of the wrong kind. What only matters to sandboxes with mounts is read by
 // Mounts, and what only matters to containers by Container.
 func Load(lookup Lookup) (Config, error) {
-	c := Config{Engine: defaultEngine(installMark), Timeout: DefaultTimeout, Lifetime: DefaultLifetime, OrphanReaper: DefaultOrphanReaper, Persistent: DefaultPersistent}
+	var c Config
 	if err := c.readHome(lookup); err != nil {
 		return Config{}, err
 	}
@@ -88,6 +94,11 @@ func Load(lookup Lookup) (Config, error) {
 	if err != nil {
 		return Config{}, err
 	}
+	return load(lookup, c.Home, file)
+}
+
+func load(lookup Lookup, home string, file file) (Config, error) {
+	c := Config{Home: home, Engine: defaultEngine(installMark), Timeout: DefaultTimeout, Lifetime: DefaultLifetime, OrphanReaper: DefaultOrphanReaper, Persistent: DefaultPersistent}
 	c.settings = &settings{lookup: lookup, file: file}
 	if err := c.readSandboxRoot(lookup); err != nil {
 		return Config{}, err
@@ -109,6 +120,13 @@ func Load(lookup Lookup) (Config, error) {
 	return c, nil
 }
 
+// Home is the data directory, for those who need nothing else of the configuration.
+func Home(lookup Lookup) (string, error) {
+	var c Config
+	err := c.readHome(lookup)
+	return c.Home, err
+}
+
 // RootHome is the home of all profiles: a named one's own is in it, in "profiles".
 func (c Config) RootHome() string {
 	if profiles := filepath.Dir(c.Home); filepath.Base(profiles) == "profiles" {
@@ -118,7 +136,10 @@ func (c Config) RootHome() string {
 }
 
 // File is where the home's configuration file is, if there is one.
-func (c Config) File() string { return filepath.Join(c.Home, "config.yaml") }
+func (c Config) File() string { return File(c.Home) }
+
+// File is where a home's configuration file is, if there is one.
+func File(home string) string { return filepath.Join(home, fileName) }
 
 func (c *Config) readHome(lookup Lookup) (err error) {
 	c.Home = get(lookup, "HERMES_HOME")

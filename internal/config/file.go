@@ -11,43 +11,61 @@ import (
 	"github.com/goccy/go-yaml"
 )
 
-// file is what the home's configuration file says in the sections that we read.
-// The agent has many others in it.
+// file is the home's configuration file, with the sections of it that every command needs. The agent has many
+// others in it.
 type file struct {
 	path             string
+	data             []byte
 	terminal, skills map[string]any
 }
+
+const fileName = "config.yaml"
 
 // readFile reads a configuration file. That there is none is no error.
 func readFile(path string) (file, error) {
 	data, err := os.ReadFile(path)
-	if errors.Is(err, os.ErrNotExist) {
-		return file{path: path}, nil
-	}
-	if err != nil {
+	if err != nil && !errors.Is(err, os.ErrNotExist) {
 		return file{}, fmt.Errorf("cannot read the configuration: %w", err)
 	}
-	data = bytes.TrimPrefix(data, []byte("\ufeff")) // some editors begin a file with that
-	// Sections of the wrong kind are told apart below, so that a mistake in one
-	// that nobody here needs stops nobody.
-	var sections struct{ Terminal, Skills any }
-	err = parse(cut(data, "terminal", "skills"), &sections)
+	return newFile(path, data)
+}
+
+func newFile(path string, data []byte) (file, error) {
+	f := file{path: path, data: bytes.TrimPrefix(data, []byte(byteOrderMark))}
+	sections, err := f.sections("terminal", "skills")
+	if err != nil {
+		return file{}, err
+	}
+	var ok bool
+	if f.terminal, ok = section(sections["terminal"]); !ok {
+		return file{}, fmt.Errorf("cannot use terminal in %s: expected keys with values below it", path)
+	}
+	// A mistake in a section that nobody here needs stops nobody.
+	f.skills, _ = section(sections["skills"])
+	return f, nil
+}
+
+// sections returns some sections, and maybe others. What kind of values they are is for who needs them to say.
+func (f file) sections(names ...string) (sections map[string]any, err error) {
+	err = parse(cut(f.data, names...), &sections)
 	if err != nil {
 		// A section may refer to another one; and only of the whole file a
 		// parser can say which line is wrong.
-		err = parse(data, &sections)
+		sections = nil
+		err = parse(f.data, &sections)
 	}
 	if err != nil {
-		// Without the lines around it: they may hold secrets.
-		return file{}, fmt.Errorf("cannot understand %s: %s", path, yaml.FormatError(err, false, false))
+		return nil, misunderstood(f.path, err)
 	}
-	f := file{path: path}
-	var ok bool
-	if f.terminal, ok = section(sections.Terminal); !ok {
-		return file{}, fmt.Errorf("cannot use terminal in %s: expected keys with values below it", path)
-	}
-	f.skills, _ = section(sections.Skills)
-	return f, nil
+	return sections, nil
+}
+
+// byteOrderMark is what some editors begin a file with.
+const byteOrderMark = "\ufeff"
+
+// misunderstood says what a parser did not like, without the lines around it: they may hold secrets.
+func misunderstood(path string, err error) error {
+	return fmt.Errorf("cannot understand %s: %s", path, yaml.FormatError(err, false, false))
 }
 
 func section(value any) (map[string]any, bool) {

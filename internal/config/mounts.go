@@ -36,7 +36,7 @@ func (c Config) Mounts() (Mounts, error) {
 	c.settings.text("cwd", &m.Cwd)
 	// The one switch that knows "on" too.
 	skip := get(c.settings.lookup, "HERMES_DOCKER_BACKEND_SKIP_PROFILE_MOUNTS")
-	m.SkipProfile = isTrue(skip) || strings.EqualFold(skip, "on")
+	m.SkipProfile = Truthy(skip) || strings.EqualFold(skip, "on")
 
 	m.CredentialFiles = c.settings.inFile("credential_files").texts(&m.Ignored)
 	external := setting{value: c.settings.file.skills["external_dirs"], name: "skills.external_dirs", where: " in " + c.settings.file.path}

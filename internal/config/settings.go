@@ -3,6 +3,7 @@ package config
 import (
 	"fmt"
 	"math"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -14,6 +15,8 @@ import (
 type settings struct {
 	lookup Lookup
 	file   file
+	// odd says in one line each which switches of the file are neither on nor off.
+	odd []string
 }
 
 // setting is one key's value, and what to call it when it is wrong.
@@ -91,18 +94,31 @@ func (s *settings) whole(key string, most int64, expected string) (n int64, set 
 	return n, true, nil
 }
 
-// boolean takes true, 1 and yes as true and everything else as false; in a file
-// "on" is true too, as it is for the agent, which reads an older YAML.
+// boolean takes true, 1 and yes as true and everything else as false.
 func (s *settings) boolean(key string, to *bool) {
 	if found := s.find(key); found.value != nil {
-		*to = isTrue(found.text()) || found.where != "" && strings.EqualFold(found.text(), "on")
+		*to = found.truthy()
+		if found.odd() {
+			s.odd = append(s.odd, found.wrong("true or false").Error())
+		}
 	}
 }
 
-func isTrue(text string) bool {
+// odd says whether a switch of the file is neither on nor off. It counts as off, but nobody means that.
+func (s setting) odd() bool {
+	off := []string{"false", "0", "no", "off", ""}
+	return s.value != nil && s.where != "" && !s.truthy() && !slices.Contains(off, strings.ToLower(s.text()))
+}
+
+// Truthy says whether a switch is on: 1, true and yes are, in any case of letters. "on" is not, nor is a typing
+// mistake: nobody opts out of something by accident.
+func Truthy(text string) bool {
 	switch strings.ToLower(text) {
 	case "true", "1", "yes":
 		return true
 	}
 	return false
 }
+
+// Switch says whether a variable that is a switch is on.
+func Switch(lookup Lookup, name string) bool { return Truthy(get(lookup, name)) }

@@ -12,7 +12,7 @@ import (
 	"strings"
 	"time"
 
-	"hermes.example/hermes/internal/guestbin"
+	"hermes.example/hermes/internal/programs"
 	"hermes.example/hermes/internal/rundir"
 	"hermes.example/hermes/sandbox"
 	"hermes.example/hermes/sandbox/engine/native"
@@ -87,7 +87,7 @@ func (m *machine) notThere() []string {
 	paths := []string{filepath.Join(m.config.SandboxRoot, "native"), m.config.Home}
 	if run, err := rundir.Look(); err == nil {
 		paths = append(paths, run)
-		if digest, err := guestbin.Digest(runtime.GOARCH); err == nil {
+		if digest, err := programs.Guest.Digest(runtime.GOARCH); err == nil {
 			paths = append(paths, filepath.Join(run, "guest-"+digest))
 		}
 	}

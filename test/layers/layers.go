@@ -40,7 +40,7 @@ var heights = map[string]int{
 	"internal/supervise":            core,
 	"internal/profile":              core,
 	"internal/roster":               shared, // above what supervises and the profiles
-	"internal/supervise/drivertest": engine,
+	"internal/mainprog":             shared, // above what supervises
 	"sandbox/engine/internal":       shared,
 	"sandbox/engine":                engine,
 	"sandbox/enginetest":            engine,
@@ -51,9 +51,11 @@ var heights = map[string]int{
 	"internal/doctor":               door,
 	"internal/gateway":              door,
 	"internal/dashboard":            door,
+	"internal/initd":                door, // joins boot and supervision
 	"internal/cli":                  cli,
 	"cmd":                           program,
 	"test":                          program,
+	"internal/supervise/drivertest": engine,
 }
 
 // Programs that must stay small, with all that they draw in.
@@ -81,6 +83,7 @@ var homes = map[string][]string{
 	"github.com/google/go-containerregistry": {"internal/image"},
 	"github.com/klauspost/compress":          {"internal/image/packed"},
 	"github.com/goccy/go-yaml":               {"internal/config"},
+	"golang.org/x/crypto":                    {"internal/dashboard"},
 	"github.com/spf13/pflag":                 {"internal/cli", "internal/containerargs"},
 	"github.com/docker/go-units":             {"internal/containerargs"},
 	"github.com/moby/moby":                   {"internal/daemon", "sandbox/engine/docker", "internal/bench", "test"},

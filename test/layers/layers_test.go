@@ -71,6 +71,12 @@ func TestRules(t *testing.T) {
 		{"sandbox/engine/native", "internal/image", true},
 		{"internal/image", "internal/image/unpack", true},
 		{"internal/image", "sandbox", false},
+		{"cmd/hermes-init", "internal/initd", true},
+		{"internal/initd", "internal/boot", true},
+		{"internal/initd", "internal/roster", true},
+		{"internal/boot", "internal/initd", false},
+		{"internal/mainprog", "internal/supervise/reaper", true},
+		{"internal/initd", "internal/cli", false},
 		{"test/e2e", "internal/cli", true},
 	} {
 		bad := Violations([]Package{{ImportPath: module + c.from, Imports: []string{module + c.to}}})
@@ -107,6 +113,8 @@ func TestForeignModulesHaveTheirHomes(t *testing.T) {
 		{"test/containers", "github.com/moby/moby/client", true},
 		{"internal/doctor", "github.com/moby/moby/client", false},
 		{"internal/guest", "golang.org/x/sys/unix", true},
+		{"internal/dashboard", "golang.org/x/crypto/scrypt", true},
+		{"internal/gateway", "golang.org/x/crypto/scrypt", false},
 	} {
 		bad := Violations([]Package{{ImportPath: module + c.from, Imports: []string{c.to}}})
 		if (len(bad) == 0) != c.allowed {

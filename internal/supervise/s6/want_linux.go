@@ -44,7 +44,9 @@ func status(name string, r record, n notes) supervise.Status {
 		st.Last = r.exit(n.endedAt)
 	}
 	switch {
-	case r.wantUp && (n.pausing || !r.runs()):
+	case r.wantUp && !r.runs() && !n.pausing:
+		st.State = supervise.Starting
+	case r.wantUp && n.pausing:
 		st.State, st.Next = supervise.Backoff, n.until
 		if st.Last != nil {
 			st.Reason = fmt.Sprintf("it ended with status %d", st.Last.Code)

@@ -19,7 +19,7 @@ import (
 
 	"github.com/moby/moby/client"
 
-	"hermes.example/hermes/internal/guestbin"
+	"hermes.example/hermes/internal/programs"
 	"hermes.example/hermes/internal/rundir"
 	"hermes.example/hermes/sandbox"
 )
@@ -69,7 +69,7 @@ func New(o Options) (sandbox.Engine, error) {
 	if err != nil {
 		return nil, err
 	}
-	build, err := guestbin.Digest(o.Arch)
+	build, err := programs.Guest.Digest(o.Arch)
 	if err != nil {
 		return nil, err
 	}

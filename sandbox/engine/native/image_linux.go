@@ -13,7 +13,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"hermes.example/hermes/internal/guest/jail"
-	"hermes.example/hermes/internal/guestbin"
+	"hermes.example/hermes/internal/programs"
 	"hermes.example/hermes/internal/image"
 	"hermes.example/hermes/internal/image/unpack"
 	"hermes.example/hermes/internal/rundir"
@@ -242,7 +242,7 @@ func runInNamespace(ctx context.Context, ids idMap, caps []uintptr, input io.Rea
 	if err != nil {
 		return nil, err
 	}
-	path, err := guestbin.Extract(run, guestArch)
+	path, err := programs.Guest.Extract(run, guestArch)
 	if err != nil {
 		return nil, err
 	}

@@ -156,7 +156,7 @@ func addGuest(dir, root, overlay string, replace map[string]string) error {
 	if err := os.WriteFile(guest+".sha256", []byte(hex.EncodeToString(sum[:])), 0o600); err != nil {
 		return err
 	}
-	embedded := filepath.Join(root, "internal", "guestbin", "bin", "hermes-guest-linux-"+runtime.GOARCH)
+	embedded := filepath.Join(root, "internal", "programs", "bin", "hermes-guest-linux-"+runtime.GOARCH)
 	replace[embedded], replace[embedded+".sha256"] = guest, guest+".sha256"
 	return nil
 }

@@ -12,7 +12,7 @@ import (
 	"sync"
 	"syscall"
 
-	"hermes.example/hermes/internal/guestbin"
+	"hermes.example/hermes/internal/programs"
 	"hermes.example/hermes/internal/rundir"
 	"hermes.example/hermes/sandbox"
 )
@@ -50,7 +50,7 @@ func New(f Files, mark string, b Body) (*Core, error) {
 	if err != nil {
 		return nil, err
 	}
-	build, err := guestbin.Digest(runtime.GOARCH)
+	build, err := programs.Guest.Digest(runtime.GOARCH)
 	if err != nil {
 		return nil, err
 	}
@@ -64,7 +64,7 @@ func (c *Core) Name() string { return c.files.Engine }
 func (c *Core) Build() string { return c.build }
 
 // GuestPath is the guest's program, which is there afterwards.
-func (c *Core) GuestPath() (string, error) { return guestbin.Extract(c.run, runtime.GOARCH) }
+func (c *Core) GuestPath() (string, error) { return programs.Guest.Extract(c.run, runtime.GOARCH) }
 
 // RunName is the name of a sandbox's run directory and of its cgroups.
 func (c *Core) RunName(id sandbox.Identity) string { return id.Key() + c.mark }

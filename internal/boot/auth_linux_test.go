@@ -1,0 +1,75 @@
+package boot
+
+import (
+	"os"
+	"strings"
+	"testing"
+)
+
+func TestCredentialsAreSeededOnce(t *testing.T) {
+	const seed, file = `{"providers":{"nous":{"token":"s3cret"}}}`, "opt/data/auth.json"
+	f := newFixture(t, "HERMES_AUTH_JSON_BOOTSTRAP="+seed)
+	r := f.boot()
+	if f.read(file) != seed || f.mode(file) != 0o600 || f.owner(file) != hermes {
+		t.Errorf("%s %v %v", f.read(file), f.mode(file), f.owner(file))
+	}
+	if strings.Contains(strings.Join(r.Environ(), "\n"), "s3cret") || strings.Contains(f.log.String(), "s3cret") {
+		t.Error("the secret is handed on")
+	}
+	f.must(os.WriteFile(f.at(file), []byte("mine"), 0o600))
+	if f.again(r); f.read(file) != "mine" {
+		t.Error("it was seeded again")
+	}
+	for _, bad := range []string{"s3cret", "[]", "null", `{"a":`, `"x"`} {
+		f := newFixture(t, "HERMES_AUTH_JSON_BOOTSTRAP="+bad)
+		if r := f.boot(); len(r.Shortfalls) != 1 || f.exists(file) || strings.Contains(f.log.String(), "s3cret") {
+			t.Errorf("%q: %q", bad, r.Shortfalls)
+		}
+	}
+}
+
+func TestASessionThatEndedIsSeededAgain(t *testing.T) {
+	seed := func(at string) string { return `{"providers":{"nous":{"token":"new","obtained_at":` + at + `}}}` }
+	old := func(rest string) string {
+		return `{"version":12345678901234567890,"providers":{"other":{"token":"o"},"nous":{"token":"old"` + rest + `}}}`
+	}
+	for what, c := range map[string]struct {
+		file, seed string
+		replaced   bool
+		failed     bool
+	}{
+		"dead":                     {old(`,"last_auth_error":{"relogin_required":true}`), seed("1"), true, false},
+		"alive":                    {old(`,"obtained_at":5`), seed("5"), false, false},
+		"older":                    {old(`,"obtained_at":5`), seed("5.5"), true, false},
+		"older, as text":           {old(`,"obtained_at":"2026-01-01T00:00:00Z"`), seed(`"2026-01-01T00:00:00.5+00:00"`), true, false},
+		"later":                    {old(`,"obtained_at":"2026-01-01T00:00:00Z"`), seed(`"2025-01-01T00:00:00Z"`), false, false},
+		"of unlike times":          {old(`,"obtained_at":"yesterday"`), seed("99999999999"), false, false},
+		"not dead":                 {old(`,"last_auth_error":{"relogin_required":false}`), seed("1"), false, false},
+		"without an entry":         {`{"providers":{}}`, seed("1"), false, false},
+		"not of that provider":     {old(`,"last_auth_error":{"relogin_required":true}`), `{"providers":{"other":{"token":"x"}}}`, false, false},
+		"a file that is a list":    {`[]`, seed("1"), false, true},
+		"a file that is nothing":   {``, seed("1"), false, true},
+		"a file with a mark":       {"\ufeff" + old(`,"last_auth_error":{"relogin_required":true}`), seed("1"), true, false},
+		"a seed that is no object": {old(""), `7`, false, true},
+		"a huge file":              {strings.Repeat(" ", largest) + old(""), seed("1"), false, true},
+	} {
+		f := newFixture(t, "HERMES_AUTH_JSON_REBOOTSTRAP="+c.seed)
+		f.write("opt/data/auth.json", c.file)
+		r := f.boot()
+		got := f.read("opt/data/auth.json")
+		if !c.replaced && got != c.file {
+			t.Errorf("%s: changed to %.300q", what, got)
+		}
+		if c.replaced && (!strings.Contains(got, `"token": "new"`) || !strings.Contains(got, `"version": 12345678901234567890`) ||
+			!strings.Contains(got, `"token": "o"`) || strings.Contains(got, "old") || f.mode("opt/data/auth.json") != 0o600) {
+			t.Errorf("%s: it is %s", what, got)
+		}
+		if c.failed != (len(r.Shortfalls) == 1) {
+			t.Errorf("%s: %q", what, r.Shortfalls)
+		}
+	}
+	f := newFixture(t, "HERMES_AUTH_JSON_REBOOTSTRAP="+seed("1"))
+	if f.boot(); f.exists("opt/data/auth.json") {
+		t.Error("a second seed made the file")
+	}
+}

@@ -1,0 +1,78 @@
+package cli
+
+import (
+	"context"
+	"crypto/sha256"
+	"fmt"
+	"os"
+	"path/filepath"
+
+	"hermes.example/hermes/internal/config"
+	"hermes.example/hermes/internal/profile"
+	"hermes.example/hermes/internal/rundir"
+)
+
+// agent is whose files a command is about: a profile of a home.
+type agent struct {
+	root, name string
+	// lookup is the environment with the profile's directory as its home.
+	lookup config.Lookup
+}
+
+func (g agent) dir() string { return profile.Dir(g.root, g.name) }
+
+// agent finds the profile that the command line names, else that of HERMES_HOME.
+func (a *app) agent() (agent, error) {
+	home, err := config.Home(a.lookup)
+	if err != nil {
+		return agent{}, err
+	}
+	g := agent{}
+	g.root, g.name = profile.Split(home)
+	if err := profile.Check(g.name); err != nil {
+		return agent{}, err
+	}
+	if a.profile != "" {
+		if err := profile.Check(a.profile); err != nil {
+			return agent{}, &usageError{err.Error()}
+		}
+		g.name = a.profile
+	}
+	g.lookup = func(name string) (string, bool) {
+		if name == "HERMES_HOME" {
+			return g.dir(), true
+		}
+		return a.lookup(name)
+	}
+	return g, nil
+}
+
+// settled is a profile's environment with its own variables. What has no meaning in their file is said.
+func (a *app) settled(g agent) (config.Lookup, error) {
+	lookup, ignored, err := config.WithEnvFile(g.lookup)
+	for _, line := range ignored {
+		a.say("%s", line)
+	}
+	return lookup, err
+}
+
+// needHome makes the home, which is the default profile's directory, where none was ever needed. A named profile is
+// made by "hermes profile create" alone.
+func (g agent) needHome() error {
+	return cannot("make the home", os.MkdirAll(g.root, 0o700))
+}
+
+// alone keeps others from changing the profile's configuration at the same time, until the returned function is called.
+// Where there is no place for locks nobody is kept.
+func (g agent) alone(ctx context.Context) (release func(), err error) {
+	dir, err := rundir.Find()
+	if err != nil {
+		return func() {}, nil
+	}
+	sum := sha256.Sum256([]byte(g.dir()))
+	lock, err := rundir.Acquire(ctx, filepath.Join(dir, fmt.Sprintf("config-%x.lock", sum[:6])))
+	if err != nil {
+		return nil, err
+	}
+	return func() { lock.Release(true) }, nil
+}

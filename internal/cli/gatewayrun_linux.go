@@ -1,0 +1,152 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"os"
+	"os/exec"
+	"os/signal"
+	"syscall"
+
+	"github.com/spf13/cobra"
+
+	"hermes.example/hermes/internal/config"
+	"hermes.example/hermes/internal/gateway"
+	"hermes.example/hermes/internal/profile"
+	"hermes.example/hermes/internal/ready"
+	"hermes.example/hermes/internal/roster"
+	"hermes.example/hermes/internal/supervise/control"
+	"hermes.example/hermes/sandbox"
+)
+
+type gatewayRunOptions struct{ noSupervise, replace bool }
+
+// noSupervise is the variable that does what the flag does.
+const noSupervise = "HERMES_GATEWAY_NO_SUPERVISE"
+
+// sentinels tell a gateway that a supervisor started it, so that it does not ask that one to start it.
+var sentinels = []string{"HERMES_SUPERVISED_CHILD", "HERMES_S6_SUPERVISED_CHILD"}
+
+func newGatewayRun(a *app) *cobra.Command {
+	var o gatewayRunOptions
+	cmd := &cobra.Command{
+		Use:                   "run [FLAG…]",
+		DisableFlagsInUseLine: true,
+		Short:                 "Serve a profile's gateway, or have the supervisor do so",
+		Long: "Where a supervisor runs, as in Hermes' own image, it is asked to keep the profile's gateway up, and this command only\n" +
+			"waits until it is ended. Elsewhere, and with --no-supervise, the gateway is served here: GET /health for everybody,\n" +
+			"GET /v1/status and POST /v1/restart for who has the key (API_SERVER_KEY). There is one gateway a profile. SIGTERM\n" +
+			"lets requests finish first; SIGUSR1 does that too and asks to be started again.",
+		Example:     "hermes gateway run\nhermes -p coder gateway run --no-supervise\nhermes gateway run --no-supervise --replace",
+		Args:        noArguments,
+		Annotations: map[string]string{kindAnnotation: serves},
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			return runGateway(cmd.Context(), a, &o)
+		},
+	}
+	cmd.Flags().BoolVar(&o.noSupervise, "no-supervise", false, "serve it here, also where there is a supervisor (or "+noSupervise+"=1)")
+	cmd.Flags().BoolVar(&o.replace, "replace", false, "end a gateway of the profile that runs without a supervisor")
+	return cmd
+}
+
+func runGateway(ctx context.Context, a *app, o *gatewayRunOptions) error {
+	notify := ready.Claim(a.lookup)
+	g, err := a.agent()
+	if err != nil {
+		return settings(err)
+	}
+	supervised := false
+	for _, name := range sentinels {
+		supervised = supervised || config.Switch(a.lookup, name)
+	}
+	beside := false // a supervisor runs beside this gateway
+	if !supervised {
+		here := o.noSupervise || config.Switch(a.lookup, noSupervise)
+		err := a.supervised(ctx, func(services control.Operations) error {
+			if beside = true; here {
+				return nil
+			}
+			return services.Start(ctx, roster.ServiceName(g.name))
+		})
+		switch {
+		case errors.Is(err, errNoSupervisor):
+		case err != nil:
+			return cannot("start the gateway", noGateway(g.name, err))
+		case !here:
+			a.say("the gateway of %q is kept up under s6 supervision, and this command only waits; to serve it here use --no-supervise, or set %s=1", g.name, noSupervise)
+			return heartbeat(ctx)
+		}
+	}
+	s, err := a.gatewaySettings(g)
+	if err != nil {
+		return settings(err)
+	}
+	options := gateway.Options{
+		Profile: g.name, Dir: g.dir(), Settings: s, Supervised: supervised, Replace: o.replace, Ready: notify.Tell, Log: a.logger(),
+	}
+	if !beside { // it would be what the next boot starts
+		options.Records = &profile.Home{Root: g.root}
+	}
+	restart := make(chan struct{}, 1)
+	options.Restart = restart
+	defer onSignal(syscall.SIGUSR1, func() {
+		select {
+		case restart <- struct{}{}:
+		default: // it is asked already
+		}
+	})()
+	a.drains.Store(true)
+	err = gateway.Run(ctx, options)
+	if isA[*gateway.ConfigError](err) {
+		return settings(err)
+	}
+	return err
+}
+
+// gatewaySettings reads what the gateway needs, and refuses what must not be served.
+func (a *app) gatewaySettings(g agent) (config.Gateway, error) {
+	if os.Geteuid() == 0 && !config.Switch(a.lookup, "HERMES_ALLOW_ROOT_GATEWAY") {
+		return config.Gateway{}, errors.New("cannot run a gateway as root: what it does must not have all rights; run it as another user, or set HERMES_ALLOW_ROOT_GATEWAY=1")
+	}
+	if g.name == profile.Default {
+		if err := g.needHome(); err != nil {
+			return config.Gateway{}, err
+		}
+	}
+	lookup, err := a.settled(g)
+	if err != nil {
+		return config.Gateway{}, err
+	}
+	c, err := config.Load(lookup)
+	if err != nil {
+		return config.Gateway{}, err
+	}
+	return c.Gateway()
+}
+
+// onSignal calls do for each signal until the returned function is called.
+func onSignal(s os.Signal, do func()) (stop func()) {
+	signals, done := make(chan os.Signal, 1), make(chan struct{})
+	signal.Notify(signals, s)
+	go func() {
+		defer close(done)
+		for range signals {
+			do()
+		}
+	}()
+	return func() {
+		signal.Stop(signals)
+		close(signals)
+		<-done
+	}
+}
+
+// heartbeat waits until this command is ended: a container whose main program it is lives as long. It becomes "sleep",
+// which needs less memory than this program, or waits itself where there is none.
+func heartbeat(ctx context.Context) error {
+	if sleep, err := exec.LookPath("sleep"); err == nil {
+		syscall.Exec(sleep, []string{"sleep", "infinity"}, os.Environ()) // it does not return unless it fails
+	}
+	<-ctx.Done()
+	return end(sandbox.Result{Code: 128 + int(syscall.SIGTERM)})
+}

@@ -1,0 +1,66 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/spf13/cobra"
+
+	"hermes.example/hermes/internal/profile"
+	"hermes.example/hermes/internal/supervise"
+	"hermes.example/hermes/internal/supervise/control"
+)
+
+func newProfileCreate(a *app) *cobra.Command {
+	var asJSON bool
+	cmd := &cobra.Command{
+		Use:                   "create [FLAG…] NAME",
+		DisableFlagsInUseLine: true,
+		Short:                 "Create a profile",
+		Long: "Creates a profile with its directories, its settings and its " + profile.Mark + ", which says who the agent is. Its gateway is made\n" +
+			"known to the supervisor, if there is one, and stays down until it is started. A name has small letters, digits, - and _.",
+		Example: "hermes profile create coder\nhermes profile create --json coder",
+		Args:    needProfile,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return runProfileCreate(cmd.Context(), a, args[0], asJSON)
+		},
+	}
+	cmd.Flags().BoolVar(&asJSON, "json", false, "print one JSON object")
+	return cmd
+}
+
+// needProfile asks for the name of one profile.
+func needProfile(cmd *cobra.Command, args []string) error {
+	if len(args) != 1 {
+		return usagef("cannot %s it: give the name of one profile; %q lists them", cmd.Name(), "hermes profile ls")
+	}
+	if err := profile.Check(args[0]); err != nil {
+		return &usageError{err.Error()}
+	}
+	return nil
+}
+
+func runProfileCreate(ctx context.Context, a *app, name string, asJSON bool) error {
+	g, err := a.agent()
+	if err == nil {
+		err = g.needHome()
+	}
+	if err != nil {
+		return err
+	}
+	home := &profile.Home{Root: g.root}
+	if err := home.Create(name); err != nil {
+		return err
+	}
+	// The profile is there, whatever becomes of its gateway: "gateway start" makes that known as well.
+	err = a.supervised(ctx, func(services control.Operations) error { return services.Register(ctx, name, false) })
+	if err != nil && !errors.Is(err, errNoSupervisor) && !errors.Is(err, supervise.ErrRegistered) {
+		a.say("the profile is there, but its gateway is not known yet: %v", err)
+	}
+	if asJSON {
+		return cannot("write the answer", writeJSON(a.stdout, profileRow{Profile: name, Directory: home.Dir(name)}))
+	}
+	_, err = fmt.Fprintf(a.stdout, "created %s in %s\n", name, home.Dir(name))
+	return cannot("write the answer", err)
+}

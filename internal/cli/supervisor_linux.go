@@ -1,0 +1,92 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"net"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"hermes.example/hermes/internal/profile"
+	"hermes.example/hermes/internal/roster"
+	"hermes.example/hermes/internal/supervise"
+	"hermes.example/hermes/internal/supervise/control"
+)
+
+// errNoSupervisor is the error of asking for services where nobody keeps any.
+var errNoSupervisor = errors.New("cannot ask a supervisor: no supervisor runs here; start the container with Hermes' own entrypoint, or run \"hermes gateway run\" in the foreground")
+
+// supervised calls do with the services of this machine: those of hermes-init if it answers, or else those of s6 in an
+// image that brings it.
+func (a *app) supervised(ctx context.Context, do func(control.Operations) error) error {
+	if a.services != nil {
+		return do(a.services)
+	}
+	if socket, err := control.Find(); err == nil && answers(socket) {
+		client := control.Dial(socket)
+		defer client.Close()
+		return do(client)
+	}
+	if underS6(initName, a.scanDir()) {
+		services, done, err := a.s6Services()
+		if err != nil {
+			return err
+		}
+		defer done()
+		return do(services)
+	}
+	return errNoSupervisor
+}
+
+// answers says whether somebody listens: a supervisor that was killed leaves its socket behind.
+func answers(socket string) bool {
+	c, err := net.DialTimeout("unix", socket, time.Second)
+	if err != nil {
+		return false
+	}
+	c.Close()
+	return true
+}
+
+// home is where the profiles are, and the profile that is meant.
+func (a *app) home() (*profile.Home, string, error) {
+	g, err := a.agent()
+	return &profile.Home{Root: g.root}, g.name, err
+}
+
+// noGateway says of a gateway that is not there what to do about it.
+func noGateway(name string, err error) error {
+	if errors.Is(err, supervise.ErrNotRegistered) {
+		return &roster.NoGatewayError{Profile: name}
+	}
+	return err
+}
+
+// completeProfiles offers the names of profiles.
+func (a *app) completeProfiles(*cobra.Command, []string, string) ([]cobra.Completion, cobra.ShellCompDirective) {
+	home, _, err := a.home()
+	if err != nil {
+		return nil, cobra.ShellCompDirectiveError
+	}
+	names, _, err := home.List()
+	if err != nil {
+		return nil, cobra.ShellCompDirectiveError
+	}
+	return append([]cobra.Completion{profile.Default}, names...), cobra.ShellCompDirectiveNoFileComp
+}
+
+// completeServices offers the names of services.
+func (a *app) completeServices(cmd *cobra.Command, _ []string, _ string) (names []cobra.Completion, _ cobra.ShellCompDirective) {
+	err := a.supervised(cmd.Context(), func(services control.Operations) error {
+		all, err := services.Services(cmd.Context())
+		for _, s := range all {
+			names = append(names, s.Name)
+		}
+		return err
+	})
+	if err != nil {
+		return nil, cobra.ShellCompDirectiveError
+	}
+	return names, cobra.ShellCompDirectiveNoFileComp
+}

@@ -1,0 +1,120 @@
+package config
+
+import (
+	"net/netip"
+	"strconv"
+	"time"
+)
+
+// Dashboard is what the configuration says about the web page. Variables win over the file.
+type Dashboard struct {
+	// Host and Port are where it listens (HERMES_DASHBOARD_HOST, HERMES_DASHBOARD_PORT).
+	Host string
+	Port int
+	// PublicURL is how people reach it, where that is not Host (HERMES_DASHBOARD_PUBLIC_URL, dashboard.public_url).
+	PublicURL string
+	Basic     BasicAuth
+	// OAuthClientID makes the provider "nous" known (HERMES_DASHBOARD_OAUTH_CLIENT_ID, dashboard.oauth.client_id).
+	OAuthClientID string
+	// OIDCIssuer and OIDCClientID make a provider of one's own known (HERMES_DASHBOARD_OIDC_ISSUER and
+	// HERMES_DASHBOARD_OIDC_CLIENT_ID).
+	OIDCIssuer, OIDCClientID string
+	// TrustedProxies are whose word counts about where a request came from (dashboard.trusted_proxies).
+	TrustedProxies []netip.Prefix
+	// Insecure is a switch without an effect that people still set (HERMES_DASHBOARD_INSECURE).
+	Insecure bool
+	// Ignored says in one line each what of this has no meaning, and is passed over.
+	Ignored []string
+}
+
+// BasicAuth is a name and a password. At most one of Password and PasswordHash is set: a password of the environment
+// wins over every hash, and a hash over a password in the file.
+type BasicAuth struct {
+	Username               string
+	Password, PasswordHash Secret
+	// Secret signs sessions; without one they end with the process.
+	Secret Secret
+	// TTL is how long a session lasts.
+	TTL time.Duration
+}
+
+// The dashboard's defaults.
+const (
+	DefaultDashboardPort = 9119
+	DefaultSessionTTL    = 12 * time.Hour
+	LeastSessionTTL      = time.Minute
+)
+
+// Dashboard reads what is configured about the web page.
+func (c Config) Dashboard() (Dashboard, error) {
+	d := Dashboard{Host: LoopbackHost, Port: DefaultDashboardPort, Insecure: Switch(c.settings.lookup, "HERMES_DASHBOARD_INSECURE")}
+	s, err := c.door("dashboard")
+	if err != nil {
+		return Dashboard{}, err
+	}
+	s.either("HERMES_DASHBOARD_HOST").setText(&d.Host)
+	if err := s.either("HERMES_DASHBOARD_PORT").setPort(&d.Port); err != nil {
+		return Dashboard{}, err
+	}
+	s.either("HERMES_DASHBOARD_PUBLIC_URL", "dashboard", "public_url").setText(&d.PublicURL)
+	s.either("HERMES_DASHBOARD_OAUTH_CLIENT_ID", "dashboard", "oauth", "client_id").setText(&d.OAuthClientID)
+	s.either("HERMES_DASHBOARD_OIDC_ISSUER").setText(&d.OIDCIssuer)
+	s.either("HERMES_DASHBOARD_OIDC_CLIENT_ID").setText(&d.OIDCClientID)
+	proxies := s.either("", "dashboard", "trusted_proxies")
+	for i, text := range proxies.texts(&d.Ignored) {
+		proxy, why := parseProxy(text)
+		if why != "" {
+			d.Ignored = append(d.Ignored, proxies.entry(i, why))
+			continue
+		}
+		d.TrustedProxies = append(d.TrustedProxies, proxy)
+	}
+	d.Basic, err = s.basicAuth()
+	return d, err
+}
+
+func (s doorSettings) basicAuth() (BasicAuth, error) {
+	const variable = "HERMES_DASHBOARD_BASIC_AUTH_"
+	key := func(name, key string) setting { return s.either(variable+name, "dashboard", "basic_auth", key) }
+	b := BasicAuth{TTL: DefaultSessionTTL, Username: key("USERNAME", "username").orEmpty(), Secret: NewSecret(key("SECRET", "secret").orEmpty())}
+	password, hash := key("PASSWORD", "password"), key("PASSWORD_HASH", "password_hash")
+	switch {
+	case password.value != nil && password.where == "":
+		b.Password = NewSecret(password.text())
+	case hash.value != nil:
+		b.PasswordHash = NewSecret(hash.text())
+	default:
+		b.Password = NewSecret(password.orEmpty())
+	}
+	ttl := key("TTL_SECONDS", "session_ttl_seconds")
+	if ttl.value != nil {
+		n, err := strconv.ParseInt(ttl.text(), 10, 32)
+		if err != nil || n < 0 {
+			return BasicAuth{}, ttl.wrong("a whole number of seconds")
+		}
+		b.TTL = max(time.Duration(n)*time.Second, LeastSessionTTL)
+	}
+	return b, nil
+}
+
+// widest are the largest networks that may be trusted: whole providers, and not the whole world.
+const (
+	widest4 = 8
+	widest6 = 16
+)
+
+// parseProxy reads an address or a network.
+func parseProxy(text string) (proxy netip.Prefix, why string) {
+	if address, err := netip.ParseAddr(text); err == nil {
+		address = address.Unmap().WithZone("")
+		return netip.PrefixFrom(address, address.BitLen()), ""
+	}
+	proxy, err := netip.ParsePrefix(text)
+	switch {
+	case err != nil:
+		return proxy, "it is neither an address nor a network, like 10.0.0.0/8"
+	case proxy.Addr().Is4() && proxy.Bits() < widest4, proxy.Addr().Is6() && proxy.Bits() < widest6:
+		return proxy, "it trusts far too many"
+	}
+	return proxy.Masked(), ""
+}

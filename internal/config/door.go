@@ -1,0 +1,69 @@
+package config
+
+import (
+	"strconv"
+	"strings"
+)
+
+// doorSettings finds values of the doors: the environment's, else the file's.
+type doorSettings struct {
+	lookup   Lookup
+	path     string
+	sections map[string]any
+}
+
+// door reads the sections of a door. They are read apart from the others: most commands do not need them. With
+// an error there is what the environment says.
+func (c Config) door(sections ...string) (doorSettings, error) {
+	found, err := c.settings.file.sections(sections...)
+	return doorSettings{c.settings.lookup, c.settings.file.path, found}, err
+}
+
+// either is a variable, or what stands under these names in the file.
+func (s doorSettings) either(variable string, names ...string) setting {
+	if variable != "" {
+		if value := get(s.lookup, variable); value != "" {
+			return setting{value: value, name: variable}
+		}
+	}
+	var value any
+	if len(names) > 0 {
+		value = s.sections
+	}
+	for _, name := range names {
+		m, _ := value.(map[string]any)
+		value = m[name]
+	}
+	if text, ok := value.(string); ok && strings.TrimSpace(text) == "" {
+		value = nil
+	}
+	return setting{value: value, name: strings.Join(names, "."), where: " in " + s.path}
+}
+
+func (s setting) setText(to *string) {
+	if s.value != nil {
+		*to = s.text()
+	}
+}
+
+func (s setting) orEmpty() (text string) {
+	s.setText(&text)
+	return text
+}
+
+func (s setting) setPort(to *int) error {
+	if s.value == nil {
+		return nil
+	}
+	port, err := strconv.ParseUint(s.text(), 10, 16)
+	if err != nil {
+		return s.wrong("a port, from 1 to 65535, or 0 for any that is free")
+	}
+	*to = int(port)
+	return nil
+}
+
+// truthy is what a switch says; in a file "on" is true too, as it is for the agent, which reads an older YAML.
+func (s setting) truthy() bool {
+	return Truthy(s.text()) || s.where != "" && strings.EqualFold(s.text(), "on")
+}

@@ -1,0 +1,104 @@
+package dashboard
+
+import (
+	"net"
+	"net/http"
+	"net/netip"
+	"net/url"
+	"slices"
+	"strings"
+)
+
+// caller is where a request came from, as far as that can be believed.
+type caller struct {
+	address netip.Addr
+	host    string // that the caller asked for, as its browser knows it
+	https   bool
+}
+
+// proxies are those whose word about a caller counts.
+type proxies []netip.Prefix
+
+func (p proxies) trust(a netip.Addr) bool {
+	return a.IsValid() && slices.ContainsFunc(p, func(network netip.Prefix) bool { return network.Contains(a) })
+}
+
+// caller of a request: whoever is connected, or, if that is a trusted proxy, whom it names. In a chain of addresses
+// the last one that is not a trusted proxy's counts: all before it may be made up.
+func (p proxies) caller(r *http.Request) caller {
+	c := caller{host: r.Host, https: r.TLS != nil}
+	if peer, err := netip.ParseAddrPort(r.RemoteAddr); err == nil {
+		c.address = peer.Addr().Unmap().WithZone("")
+	}
+	if !p.trust(c.address) {
+		return c
+	}
+	chain := strings.Split(strings.Join(r.Header.Values("X-Forwarded-For"), ","), ",")
+	for _, text := range slices.Backward(chain) {
+		address, err := netip.ParseAddr(strings.TrimSpace(text))
+		if err != nil {
+			break
+		}
+		if c.address = address.Unmap().WithZone(""); !p.trust(c.address) {
+			break
+		}
+	}
+	c.https = strings.EqualFold(last(r.Header.Values("X-Forwarded-Proto")), "https")
+	if host := last(r.Header.Values("X-Forwarded-Host")); host != "" {
+		c.host = host
+	}
+	return c
+}
+
+// last is the value of a header that the nearest proxy set.
+func last(values []string) string {
+	all := strings.Split(strings.Join(values, ","), ",")
+	return strings.TrimSpace(all[len(all)-1])
+}
+
+// hosts are the names by which the dashboard may be asked for; nil means any. A browser whose page made a name of its
+// own lead to this address still says that name.
+type hosts []string
+
+// newHosts are the names of an address that is listened on, and of the one that people know.
+func newHosts(listen string, loopback bool, publicURL string) hosts {
+	if address, err := netip.ParseAddr(listen); err == nil && address.IsUnspecified() {
+		return nil // reached by names that nobody here knows
+	}
+	h := hosts{strings.ToLower(listen)}
+	if loopback {
+		h = append(h, "localhost", "127.0.0.1", "::1")
+	}
+	if u, err := url.Parse(publicURL); err == nil && u.Hostname() != "" {
+		h = append(h, strings.ToLower(u.Hostname()))
+	}
+	return h
+}
+
+func (h hosts) allow(host string) bool {
+	return h == nil || slices.Contains(h, hostname(host))
+}
+
+// hostname is a host without its port.
+func hostname(host string) string {
+	name, _, err := net.SplitHostPort(host)
+	if err != nil {
+		name = strings.TrimSuffix(strings.TrimPrefix(host, "["), "]")
+	}
+	return strings.ToLower(name)
+}
+
+// foreign says whether a page of another origin makes this request. Browsers say so; what is none has no cookies to lose.
+func foreign(r *http.Request, host string) bool {
+	origins := r.Header.Values("Origin")
+	if len(origins) > 0 {
+		u, err := url.Parse(origins[0])
+		return err != nil || len(origins) > 1 || u.Host == "" || !strings.EqualFold(u.Host, host)
+	}
+	switch r.Method {
+	case http.MethodGet, http.MethodHead, http.MethodOptions:
+		return false
+	}
+	site := r.Header.Get("Sec-Fetch-Site")
+	return site != "" && site != "same-origin" && site != "none"
+}

@@ -1,0 +1,11 @@
+package entry
+
+// Commands are the commands of hermes. A test of the command line compares the list with it.
+var Commands = []string{
+	"bench", "completion", "config", "dashboard", "doctor", "gateway", "health", "help", "image", "init", "profile", "run", "sandbox",
+	"service", "version",
+}
+
+// Promised are commands that an image before this one had and hermes does not have yet. Where a program has the same
+// name, hermes saying that it does not know the word is better than that program.
+var Promised = []string{"chat", "login", "mcp"}

@@ -1,0 +1,84 @@
+package initd
+
+import (
+	"bytes"
+	"os"
+	"strconv"
+	"syscall"
+	"time"
+)
+
+// Times that what is left when the main program and the services have ended has: to end by itself, and to be gone
+// when it was killed.
+const (
+	restGrace = time.Second
+	restKill  = 500 * time.Millisecond
+	restLook  = 5 * time.Millisecond
+)
+
+// endRest ends what still runs below us: what the main program left in the background, and what escaped a service. It
+// is asked first, unless there is no time.
+func endRest(hurry bool) {
+	if !hurry && signalRest(syscall.SIGTERM, restGrace) {
+		return
+	}
+	signalRest(syscall.SIGKILL, restKill)
+}
+
+// signalRest signals everything below us, also what appears meanwhile, and says whether all was gone in time. A
+// process gets the signal once: a second one might interrupt what the first began.
+func signalRest(sig syscall.Signal, within time.Duration) bool {
+	told := map[int]bool{}
+	look := time.NewTicker(restLook)
+	defer look.Stop()
+	for end := time.Now().Add(within); ; <-look.C {
+		rest := descendants()
+		if len(rest) == 0 {
+			return true
+		}
+		for _, pid := range rest {
+			if !told[pid] {
+				syscall.Kill(pid, sig)
+				told[pid] = true
+			}
+		}
+		if time.Now().After(end) {
+			return false
+		}
+	}
+}
+
+// descendants are the processes below us that have not ended, by the parents that the kernel tells: as PID 1 and as a
+// subreaper we are the parent of every orphan.
+func descendants() []int {
+	children := map[int][]int{}
+	entries, _ := os.ReadDir("/proc")
+	for _, e := range entries {
+		pid, err := strconv.Atoi(e.Name())
+		if err != nil {
+			continue
+		}
+		if parent, alive := parentOf(pid); alive {
+			children[parent] = append(children[parent], pid)
+		}
+	}
+	found := children[os.Getpid()]
+	for i := 0; i < len(found); i++ {
+		found = append(found, children[found[i]]...)
+	}
+	return found
+}
+
+// parentOf reads the fields after the name in parentheses, which may itself hold anything.
+func parentOf(pid int) (parent int, alive bool) {
+	stat, err := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/stat")
+	if err != nil {
+		return 0, false
+	}
+	fields := bytes.Fields(stat[bytes.LastIndexByte(stat, ')')+1:])
+	if len(fields) < 2 || fields[0][0] == 'Z' || fields[0][0] == 'X' {
+		return 0, false
+	}
+	parent, err = strconv.Atoi(string(fields[1]))
+	return parent, err == nil
+}
