@@ -51,7 +51,7 @@ func TestASessionThatEndedIsSeededAgain(t *testing.T) {
 		"a file that is nothing":   {``, seed("1"), false, true},
 		"a file with a mark":       {"\ufeff" + old(`,"last_auth_error":{"relogin_required":true}`), seed("1"), true, false},
 		"a seed that is no object": {old(""), `7`, false, true},
-		"a huge file":              {strings.Repeat(" ", largest) + old(""), seed("1"), false, true},
+		"a huge file":              {old(`,"last_auth_error":{"relogin_required":true}`) + strings.Repeat(" ", largest), seed("1"), false, true},
 	} {
 		f := newFixture(t, "HERMES_AUTH_JSON_REBOOTSTRAP="+c.seed)
 		f.write("opt/data/auth.json", c.file)

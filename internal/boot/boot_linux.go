@@ -100,8 +100,7 @@ type Result struct {
 	// Foreign are services that the image brings for another supervisor.
 	Foreign []Foreign
 
-	env     environment
-	machine Machine
+	env environment
 }
 
 // Environ is the environment of every child: the container's, and what the boot found out.
@@ -149,14 +148,16 @@ type step struct {
 
 // Run boots. The error is a *StepError, or that of ctx.
 func Run(ctx context.Context, m Machine) (*Result, error) {
-	b := &boot{Machine: m, result: Result{machine: m, Root: m.UID == 0}}
+	b := &boot{Machine: m, result: Result{Root: m.UID == 0}}
 	defer b.close()
 	b.result.env = newEnvironment(m.Environ)
 	for _, s := range steps {
-		if err := ctx.Err(); err != nil {
-			return nil, err
+		err := ctx.Err()
+		if err == nil {
+			err = b.step(ctx, s)
 		}
-		if err := b.step(ctx, s); err != nil {
+		if err != nil {
+			b.result.Lease.Release()
 			return nil, err
 		}
 	}

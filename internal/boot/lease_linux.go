@@ -6,6 +6,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"hermes.example/hermes/internal/asuser"
 	"hermes.example/hermes/internal/lease"
 	"hermes.example/hermes/internal/rooted"
 )
@@ -21,7 +22,14 @@ func holder(_ context.Context, b *boot) error {
 // takeLease makes us the one who supervises.
 func takeLease(ctx context.Context, b *boot) error {
 	return b.atRootHome(func(dir int) (err error) {
-		b.result.Lease, err = lease.Take(ctx, dir, b.leasing())
+		o := b.leasing()
+		// One of its own: the lease lives longer than the boot.
+		if o.Hand, err = asuser.New(b.result.Files()); err != nil {
+			return err
+		}
+		if b.result.Lease, err = lease.Take(ctx, dir, o); err != nil {
+			o.Hand.Close()
+		}
 		if errors.As(err, &b.result.Holder) {
 			return nil
 		}
@@ -30,7 +38,7 @@ func takeLease(ctx context.Context, b *boot) error {
 }
 
 func (b *boot) leasing() lease.Options {
-	return lease.Options{Hand: b.hand, Self: b.Self, Now: b.Now, Locks: b.Locks, Warn: func(err error) { b.Log.Warn(err.Error()) }}
+	return lease.Options{Self: b.Self, Now: b.Now, Locks: b.Locks, Warn: func(err error) { b.Log.Warn(err.Error()) }}
 }
 
 // atRootHome opens the home of all profiles, which is where their gateways are supervised from.

@@ -157,6 +157,9 @@ func TestWhatCannotBeAHome(t *testing.T) {
 		if _, err := f.try(); err == nil || !strings.Contains(err.Error(), `boot stopped at "home"`) {
 			t.Errorf("%q: %v", home, err)
 		}
+		if f.exists("etc/x") || f.exists("usr") || f.exists("opt/hermes/data") {
+			t.Errorf("%q: something was made", home)
+		}
 		if f.owner("etc") != [2]int{0, 0} || f.owner("opt") != [2]int{0, 0} || f.owner("") != [2]int{0, 0} {
 			t.Errorf("%q: something was given away", home)
 		}
