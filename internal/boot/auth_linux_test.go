@@ -73,3 +73,34 @@ func TestASessionThatEndedIsSeededAgain(t *testing.T) {
 		t.Error("a second seed made the file")
 	}
 }
+
+func TestCredentialsInARootOfTheirOwn(t *testing.T) {
+	const seed = "HERMES_AUTH_JSON_BOOTSTRAP={}"
+	f := newFixture(t, seed, "HERMES_AUTH_HOME=/opt/auth", "HERMES_HOME=/opt/data/profiles/office")
+	f.boot()
+	const file = "opt/auth/profiles/office/auth.json"
+	if f.read(file) != "{}" || f.owner(file) != hermes || f.mode(file) != 0o600 || f.owner("opt/auth") != hermes {
+		t.Errorf("%v %v", f.owner(file), f.mode(file))
+	}
+	if f.exists("opt/data/profiles/office/auth.json") || f.exists("opt/data/auth.json") || f.owner("opt") != [2]int{0, 0} {
+		t.Error("it is in the home, too")
+	}
+	f = newFixture(t, seed, "HERMES_AUTH_HOME=/opt/auth")
+	if f.boot(); f.owner("opt/auth/auth.json") != hermes || f.exists("opt/data/auth.json") {
+		t.Error("the default profile's are elsewhere")
+	}
+}
+
+func TestBadRootsOfCredentials(t *testing.T) {
+	for _, dir := range []string{"", "  ", "auth", "./auth", "~/a", " /opt/auth", "/opt/auth ", "/opt/auth\n", "/opt/a\nuth", "/", "//", "/etc", "/opt", "/opt/x/..", "/link", "/opt/hermes/x"} {
+		f := newFixture(t, "HERMES_AUTH_JSON_BOOTSTRAP={}", "HERMES_AUTH_HOME="+dir)
+		f.must(os.Symlink("/etc", f.at("link")))
+		r := f.boot()
+		if len(r.Shortfalls) != 1 || f.exists("opt/data/auth.json") || f.exists("auth.json") || f.exists("opt/auth") || f.exists("etc/auth.json") {
+			t.Errorf("%q: %q", dir, r.Shortfalls)
+		}
+		if f.owner("") != [2]int{0, 0} || f.mode("") != 0o755 || f.owner("opt") != [2]int{0, 0} || f.owner("etc") != [2]int{0, 0} {
+			t.Errorf("%q: something was given away", dir)
+		}
+	}
+}
