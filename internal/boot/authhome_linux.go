@@ -30,7 +30,7 @@ func (b *boot) authHome() (*volume, error) {
 	if err != nil {
 		return nil, fmt.Errorf("cannot use %s %s: %w", authHomeVariable, dir, err)
 	}
-	v := &volume{root: rooted.New(fd, rooted.NoLinks), name: dir, user: b.result.User, hand: b.hand}
+	v := &volume{root: rooted.New(fd, rooted.NoLinks), name: dir, hand: b.hand}
 	if err := b.settle(v, real); err != nil {
 		v.root.Close()
 		return nil, err

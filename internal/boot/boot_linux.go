@@ -20,7 +20,7 @@ import (
 	"hermes.example/hermes/internal/supervise"
 )
 
-// Machine is what boots: where its files are, who we are in it, and what we were asked for.
+// Machine is what boots: where its files are and who we are in it.
 type Machine struct {
 	// Root is where its file system begins: "/", or a directory in tests. Other paths are those inside.
 	Root string
@@ -32,8 +32,6 @@ type Machine struct {
 	Account string
 	// Environ is the container's environment.
 	Environ []string
-	// Args are the words after the entrypoint.
-	Args []string
 	// UID, GID and Groups are who we are.
 	UID, GID int
 	Groups   []int
@@ -53,11 +51,11 @@ type Machine struct {
 }
 
 // Here is the machine that this process runs on, as our image has it.
-func Here(args []string, run Runner, log *slog.Logger) Machine {
+func Here(run Runner, log *slog.Logger) Machine {
 	groups, _ := os.Getgroups()
 	return Machine{
 		Root: "/", Install: "/opt/hermes", Program: "/opt/hermes/.venv/bin/hermes", Account: "hermes",
-		Environ: os.Environ(), Args: args, UID: os.Geteuid(), GID: os.Getegid(), Groups: groups,
+		Environ: os.Environ(), UID: os.Geteuid(), GID: os.Getegid(), Groups: groups,
 		Run: run, Log: log, Began: time.Now(), Now: time.Now, Random: rand.Reader,
 	}
 }
