@@ -36,7 +36,7 @@ func TestMain(m *testing.M) {
 		os.Exit(m.Run())
 	}
 	log := slog.New(slog.NewTextHandler(os.Stderr, nil))
-	machine := Here(os.Args[1:], run, log)
+	machine := Here(run, log)
 	machine.Program = os.Getenv("BOOT_PROGRAM")
 	r, err := Run(context.Background(), machine)
 	if err != nil {
@@ -225,6 +225,26 @@ func TestWithoutTheRightToChown(t *testing.T) {
 	}
 	if owner(t, m.Path("/tmp/hermes-files")) != [2]int{0, 0} || owner(t, m.Path("/opt/data/skills")) != hermes {
 		t.Error("the scratch directory was opened to others, or nothing was seeded")
+	}
+}
+
+func TestAHomeThatTheServiceUserCannotWrite(t *testing.T) {
+	for what, c := range map[string]struct {
+		boot  machine.Boot
+		owner int
+		want  string
+	}{
+		"as itself":                 {machine.Boot{User: "10000:10000"}, 0, "user 10000 may not write it; give it to user 10000\n"},
+		"by root, who may not give": {machine.Boot{Without: []string{"chown"}}, 1000, "may not write it; set HERMES_UID=1000 and HERMES_GID=1000 (or PUID and PGID), or give it to user 10000\n"},
+		"of root, who may not give": {machine.Boot{Without: []string{"chown"}}, 0, "may not write it; give it to user 10000\n"},
+	} {
+		m := newMachine(t)
+		if err := os.Chown(m.Path("/opt/data"), c.owner, c.owner); err != nil {
+			t.Fatal(err)
+		}
+		if _, out, code := booted(t, m, c.boot); code != 1 || !strings.Contains(out, c.want) {
+			t.Errorf("%s: it ended with %d: %s", what, code, out)
+		}
 	}
 }
 

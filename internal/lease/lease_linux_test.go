@@ -14,6 +14,8 @@ import (
 	"time"
 
 	"golang.org/x/sys/unix"
+
+	"hermes.example/hermes/internal/asuser"
 )
 
 // As another process this program holds the lease of a directory until its input ends.
@@ -121,13 +123,13 @@ func TestChildrenDoNotInheritIt(t *testing.T) {
 }
 
 // noLocks is a file system without them, blindLocks one whose locks do not leave the machine.
-type noLocks struct{ kernel }
+type noLocks struct{}
 
 func (noLocks) Lock(*os.File) error { return ErrNoLocks }
 func (noLocks) Test(*os.File) error { return ErrNoLocks }
 func (noLocks) Reach(*os.File) bool { panic("there are none") }
 
-type blindLocks struct{ noLocks }
+type blindLocks struct{}
 
 func (blindLocks) Lock(*os.File) error { return nil }
 func (blindLocks) Test(*os.File) error { return nil }
@@ -290,6 +292,10 @@ func TestTheHeartbeat(t *testing.T) {
 	if err := <-ended; !errors.As(err, &held) || held.Holder.Host != "second" {
 		t.Errorf("the first goes on: %v", err)
 	}
+	l.Release()
+	if held, err = Look(fd, clock.options(noLocks{}, Holder{Boot: "c"})); err != nil || held == nil || held.Holder.Host != "second" {
+		t.Errorf("who lost it signs it off for the other: %v, %v", held, err)
+	}
 }
 
 func TestAFileThatWasRemovedComesBack(t *testing.T) {
@@ -324,6 +330,77 @@ func TestAFileThatWasRemovedComesBack(t *testing.T) {
 		t.Errorf("it did not notice that another took it: %v", err)
 	}
 	stop()
+}
+
+// The file is the user's, and one of another user is replaced when nobody has the lease.
+func TestTheFileIsTheUsers(t *testing.T) {
+	if os.Geteuid() != 0 {
+		t.Skip("only root can use files as somebody else")
+	}
+	dir := t.TempDir()
+	fd := dirFD(t, dir)
+	for _, uid := range []int{54321, 54322} {
+		if err := os.Chown(dir, uid, uid); err != nil {
+			t.Fatal(err)
+		}
+		hand, err := asuser.New(asuser.User{UID: uid, GID: uid})
+		if err != nil {
+			t.Fatal(err)
+		}
+		l, err := Take(t.Context(), fd, Options{Hand: hand})
+		if err != nil {
+			t.Fatal(err)
+		}
+		var st unix.Stat_t
+		if err := unix.Fstatat(fd, File, &st, 0); err != nil || int(st.Uid) != uid {
+			t.Errorf("the file is %d's, %v", st.Uid, err)
+		}
+		stranger, err := asuser.New(asuser.User{UID: uid + 1, GID: uid + 1})
+		if err != nil {
+			t.Fatal(err)
+		}
+		var held *HeldError
+		if _, err := Take(t.Context(), fd, Options{Hand: stranger}); !errors.As(err, &held) {
+			t.Errorf("a stranger is told %v", err)
+		}
+		stranger.Close()
+		l.Release()
+		if err := hand.Do(func() error { return nil }); !errors.Is(err, os.ErrClosed) {
+			t.Errorf("its hand is left open: %v", err)
+		}
+	}
+}
+
+// Whoever locked a file that was just removed has locked nothing.
+func TestAFileThatIsRemovedWhileItIsLocked(t *testing.T) {
+	dir := t.TempDir()
+	remove := func() {
+		if err := os.Remove(filepath.Join(dir, File)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	l, err := Take(t.Context(), dirFD(t, dir), Options{Locks: &removed{times: 2, remove: remove}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Release()
+	if said, _ := other(t, dir); said == "held\n" {
+		t.Error("another one has it, too")
+	}
+}
+
+// removed is a file system on which somebody removes the file some times, after it was opened.
+type removed struct {
+	kernel
+	times  int
+	remove func()
+}
+
+func (r *removed) Lock(f *os.File) error {
+	if r.times--; r.times >= 0 {
+		r.remove()
+	}
+	return r.kernel.Lock(f)
 }
 
 func TestWhatIsNotAFileIsRefused(t *testing.T) {
