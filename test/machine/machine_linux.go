@@ -288,9 +288,14 @@ func (r *Running) Signal(sig syscall.Signal) {
 
 // Kill ends the machine at once, as a power cut does.
 func (r *Running) Kill() {
-	if !r.Ended() {
-		r.cmd.Process.Kill() // unshare takes PID 1 with it
+	if r.Ended() {
+		return
 	}
+	// unshare takes PID 1 with it, unless that has changed its ids meanwhile.
+	if r.PID > 0 {
+		syscall.Kill(r.PID, syscall.SIGKILL)
+	}
+	r.cmd.Process.Kill()
 }
 
 // Exec runs a command in the machine, as root or, with a user like "10000:10000", as that one, and returns what it

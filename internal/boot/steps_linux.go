@@ -1,0 +1,31 @@
+package boot
+
+// steps is the boot, in its order.
+var steps = []step{
+	{name: "identity", run: identity, must: true},
+	{name: "home", run: home, must: true},
+	{name: "ids", run: remap, root: true},
+	{name: "docker group", run: dockerGroup, root: true},
+	{name: "graphics groups", run: graphicsGroups, root: true},
+	{name: "service user", run: become, must: true},
+	{name: "holder", run: holder, volume: true},
+	{name: "owners", run: owners, root: true, volume: true, alone: true},
+	{name: "writable", run: writable, must: true, volume: true},
+	{name: "lease", run: takeLease, volume: true, alone: true},
+	{name: "home mode", run: homeMode, volume: true, alone: true},
+	{name: "directories", run: directories, volume: true, alone: true},
+	{name: "install mark", run: installMark, volume: true, alone: true},
+	{name: "seeds", run: seeds, volume: true, alone: true},
+	{name: "api key", run: apiKey, volume: true, alone: true},
+	{name: "modes", run: modes, volume: true, alone: true},
+	{name: "environment", run: contract, must: true},
+	{name: "browser", run: browser},
+	{name: "config", run: configuration, alone: true},
+	{name: "credentials", run: credentials, volume: true, alone: true},
+	{name: "gateway state", run: gatewayState, volume: true, alone: true},
+	{name: "skills", run: skills, volume: true, alone: true},
+	{name: "scratch", run: scratch},
+	{name: "environment files", run: publish, root: true},
+	{name: "hooks", run: hooks, root: true},
+	{name: "foreign services", run: foreignServices, root: true},
+}
