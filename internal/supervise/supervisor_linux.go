@@ -280,6 +280,9 @@ type Survivor struct {
 	Reason  string
 }
 
+// afterKill is how long a shutdown waits for what was killed: a machine that goes down has no more time.
+const afterKill = blocked + time.Second
+
 // Shutdown ends all services at the same time, whole trees, and forgets them; every later call finds none. Each has
 // its own grace; whatever runs when ctx ends is killed. It returns what survived even that.
 func (s *Supervisor) Shutdown(ctx context.Context) []Survivor {
@@ -294,7 +297,7 @@ func (s *Supervisor) Shutdown(ctx context.Context) []Survivor {
 		for _, u := range units {
 			u.on(u.hurry)
 		}
-		bounded, cancel := context.WithTimeout(context.Background(), 4*blocked)
+		bounded, cancel := context.WithTimeout(context.Background(), afterKill)
 		defer cancel()
 		gone(bounded, units)
 	}
