@@ -18,7 +18,9 @@ type dialogue struct {
 	kind wire.Type
 	// request is made anew whenever it is sent.
 	request func() any
-	// recreated, if it is not nil, is set when the sandbox was made anew for this.
+	// recreated, if it is not nil, is set when the sandbox was made anew for this. Then that
+	// may also be done when the request was sent and not answered: what it starts has an id,
+	// and the next guest knows those of the last.
 	recreated *bool
 	// answer takes a frame of the answer and says whether it was the last.
 	answer func(wire.Frame) (last bool, err error)
@@ -40,7 +42,8 @@ func (d dialogue) run(ctx context.Context) error {
 		if err == nil {
 			line, err = d.open(ctx, conn)
 		}
-		if attempt == 1 && (errors.Is(err, ErrGone) || errors.Is(err, ErrNotFound)) {
+		first := attempt == 1 || attempt == 2 && d.recreated != nil
+		if first && (errors.Is(err, ErrGone) || errors.Is(err, ErrNotFound)) {
 			if conn != nil {
 				conn.close() // it is dead, too, which would only be noticed in a moment
 			}

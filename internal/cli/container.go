@@ -19,6 +19,7 @@ type container struct {
 	settings config.Container
 	extra    containerargs.Result // what docker_extra_args say beside
 	user     string               // whom commands run as; empty leaves it to the image
+	volumes  []sandbox.Volume     // of docker_volumes, by their names
 }
 
 // container reads what is configured about containers, if that is what the engine
@@ -39,7 +40,7 @@ func (a *app) container(m *sandbox.Manager, c config.Config) (*container, error)
 	for _, line := range slices.Concat(settings.Ignored, warnings, more) {
 		a.say("%s", line)
 	}
-	return &container{settings, extra, user}, err
+	return &container{settings: settings, extra: extra, user: user}, err
 }
 
 // hostUser is the caller, for commands that shall run as him.
@@ -105,19 +106,27 @@ func (k *container) spec() sandbox.Spec {
 		s.Container = &sandbox.Container{NewPrivileges: true}
 	}
 	k.extra.Apply(&s)
+	if len(k.volumes) > 0 {
+		own := sandbox.Container{}
+		if s.Container != nil {
+			own = *s.Container
+		}
+		own.Volumes = slices.Concat(k.volumes, own.Volumes)
+		s.Container = &own
+	}
 	return s
 }
 
 // mounts are those of the extra arguments beside the others that are configured,
 // whose places they take.
-func (k *container) mounts(host *mounts.Host, list []sandbox.Mount) ([]sandbox.Mount, error) {
+func (k *container) mounts(host *mounts.Host, found mounts.Configured) ([]sandbox.Mount, error) {
 	if k == nil {
-		return list, nil
+		return found.Mounts, nil
 	}
-	extra, err := host.Extra(k.extra.Mounts, list)
-	list = slices.DeleteFunc(list, func(m sandbox.Mount) bool {
-		return slices.ContainsFunc(extra, func(e sandbox.Mount) bool { return path.Clean(e.Target) == path.Clean(m.Target) })
-	})
+	extra, err := host.Extra(k.extra.Mounts, found.Mounts)
+	taken := k.extra.Targets()
+	list := slices.DeleteFunc(found.Mounts, func(m sandbox.Mount) bool { return taken[path.Clean(m.Target)] })
+	k.volumes = slices.DeleteFunc(found.Volumes, func(v sandbox.Volume) bool { return taken[path.Clean(v.Target)] })
 	return append(list, extra...), err
 }
 

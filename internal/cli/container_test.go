@@ -81,14 +81,14 @@ func TestSettingsBecomeASpec(t *testing.T) {
 			t.Fatal(err)
 		}
 		a := &app{stderr: new(bytes.Buffer)}
-		got := a.join(test.given, configuration{container: &container{settings, extra, test.user}})
+		got := a.join(test.given, configuration{container: &container{settings: settings, extra: extra, user: test.user}})
 		if got.Hash() != test.want.Hash() {
 			t.Errorf("%s: %v", name, test.want.Difference(got))
 		}
 		if err := got.Validate(); err != nil {
 			t.Errorf("%s: %v", name, err)
 		}
-		again := a.join(got, configuration{container: &container{settings, extra, test.user}})
+		again := a.join(got, configuration{container: &container{settings: settings, extra: extra, user: test.user}})
 		if again.Hash() != got.Hash() || !slices.Equal(again.Chosen, test.given.Chosen) {
 			t.Errorf("%s: the same configuration changes it: %v", name, got.Difference(again))
 		}

@@ -86,12 +86,12 @@ func (a *app) configured(ctx context.Context, m *sandbox.Manager, c config.Confi
 	if err != nil {
 		return set, err
 	}
-	list, warnings, err := host.Configured(ctx)
-	for _, warning := range warnings {
+	found, err := host.Configured(ctx, set.container != nil)
+	for _, warning := range found.Warnings {
 		a.say("%s", warning)
 	}
 	if err == nil {
-		set.mounts, err = set.container.mounts(host, list)
+		set.mounts, err = set.container.mounts(host, found)
 	}
 	return set, err
 }

@@ -57,6 +57,23 @@ func replace[T comparable](old *T, said T) {
 	}
 }
 
+// Targets are the places at which something is mounted.
+func (r Result) Targets() map[string]bool {
+	at := make(map[string]bool)
+	for _, m := range r.Mounts {
+		at[path.Clean(m.Target)] = true
+	}
+	if r.Container != nil {
+		for _, v := range r.Container.Volumes {
+			at[path.Clean(v.Target)] = true
+		}
+		for _, t := range r.Container.Tmpfs {
+			at[path.Clean(t.Target)] = true
+		}
+	}
+	return at
+}
+
 // joined is what is said in over, and in under where over says nothing. It shares
 // nothing with either.
 func joined(under, over *sandbox.Container) *sandbox.Container {

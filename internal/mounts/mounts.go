@@ -38,28 +38,39 @@ func New(c config.Config, lookup config.Lookup) (*Host, error) {
 	return &Host{config: c, lookup: lookup, run: run}, err
 }
 
-// Configured returns what the configuration mounts, in its order: the caller's
-// directory, volumes, and read-only the files of the profile. The warnings, of one
-// line each, say what had to be left out.
-func (h *Host) Configured(ctx context.Context) (list []sandbox.Mount, warnings []string, err error) {
+// Configured is what the configuration mounts.
+type Configured struct {
+	// Mounts are, in this order, the caller's directory, volumes, and read-only the files of the profile.
+	Mounts []sandbox.Mount
+	// Volumes are those that an engine of containers keeps under a name.
+	Volumes []sandbox.Volume
+	// Warnings, of one line each, say what had to be left out.
+	Warnings []string
+}
+
+// Configured reads what the configuration mounts, where the engine keeps volumes by
+// name, or where it does not.
+func (h *Host) Configured(ctx context.Context, named bool) (Configured, error) {
 	settings, err := h.config.Mounts()
 	if err != nil {
-		return nil, nil, err
+		return Configured{}, err
 	}
-	c := collection{host: h, warnings: settings.Ignored}
+	c := collection{host: h, named: named, warnings: settings.Ignored}
 	c.volumes(settings)
 	if !settings.SkipProfile {
 		c.credentials(settings.CredentialFiles)
 		c.skills(ctx, settings.SkillDirs)
 		c.caches()
 	}
-	return c.list, c.warnings, nil
+	return Configured{c.list, c.byName, c.warnings}, nil
 }
 
 // collection grows by what can be mounted, and remembers what cannot.
 type collection struct {
 	host     *Host
+	named    bool // a volume may be a name
 	list     []sandbox.Mount
+	byName   []sandbox.Volume
 	warnings []string
 }
 
@@ -71,16 +82,24 @@ func (c *collection) warn(format string, args ...any) {
 func (c *collection) volumes(settings config.Mounts) {
 	workspace := false
 	var found []sandbox.Mount // with their sources as they were written
+	var named []sandbox.Volume
 	for _, text := range settings.Volumes {
-		m, err := c.host.volume(text)
+		v, err := c.host.volume(text)
+		if err == nil && v.name != "" && !c.named {
+			err = fmt.Errorf("%q is the name of a volume of Docker's, which do not exist here (a directory is ./%s)", v.name, v.name)
+		}
 		if err != nil {
 			c.warn("cannot use the volume %q: %v; the sandbox goes without it", text, err)
 			continue
 		}
 		// Whoever wants something else there does not want the directory that
 		// the caller happens to be in, not even if the other one is missing.
-		workspace = workspace || path.Clean(m.Target) == sandbox.Workspace
-		found = append(found, m)
+		workspace = workspace || path.Clean(v.Target) == sandbox.Workspace
+		if v.name != "" {
+			named = append(named, sandbox.Volume{Name: v.name, Target: v.Target, ReadOnly: v.ReadOnly, NoCopy: v.noCopy})
+		} else {
+			found = append(found, v.Mount)
+		}
 	}
 	if settings.CwdToWorkspace && !workspace {
 		dir, err := c.cwd(settings.Cwd)
@@ -98,6 +117,9 @@ func (c *collection) volumes(settings config.Mounts) {
 			continue
 		}
 		c.add(m)
+	}
+	for _, v := range named {
+		c.addNamed(v)
 	}
 }
 
@@ -126,6 +148,16 @@ func (c *collection) add(m sandbox.Mount) {
 		return
 	}
 	c.list = append(c.list, m)
+}
+
+// addNamed takes a volume by its name if nothing speaks against it.
+func (c *collection) addNamed(v sandbox.Volume) {
+	err := (sandbox.Spec{Mounts: c.list, Container: &sandbox.Container{Volumes: append(slices.Clone(c.byName), v)}}).Validate()
+	if err != nil {
+		c.warn("cannot mount the volume %s at %s: %v; the sandbox goes without it", v.Name, v.Target, err)
+		return
+	}
+	c.byName = append(c.byName, v)
 }
 
 func (c *collection) check(m sandbox.Mount) error {

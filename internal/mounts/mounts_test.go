@@ -5,6 +5,7 @@ package mounts
 import (
 	"context"
 	"encoding/json"
+	"fmt"
 	"os"
 	"path/filepath"
 	"slices"
@@ -22,6 +23,7 @@ type world struct {
 	user, cwd string
 	home      string
 	vars      map[string]string
+	named     bool // the engine keeps volumes by name
 }
 
 func newWorld(t *testing.T) *world {
@@ -96,11 +98,14 @@ func (w *world) host() *Host {
 // directories in short.
 func (w *world) configured() (list, warnings []string) {
 	w.t.Helper()
-	found, warnings, err := w.host().Configured(context.Background())
+	found, err := w.host().Configured(context.Background(), w.named)
 	if err != nil {
 		w.t.Fatal(err)
 	}
-	for _, m := range found {
+	for _, v := range found.Volumes {
+		list = append(list, fmt.Sprintf("%s:%s:%v,%v", v.Name, v.Target, v.ReadOnly, v.NoCopy))
+	}
+	for _, m := range found.Mounts {
 		text := m.Source + ":" + m.Target
 		if m.ReadOnly {
 			text += ":ro"
@@ -110,12 +115,12 @@ func (w *world) configured() (list, warnings []string) {
 		}
 		list = append(list, strings.ReplaceAll(text, w.home, "$HOME"))
 	}
-	for _, warning := range warnings {
+	for _, warning := range found.Warnings {
 		if strings.Contains(warning, "\n") || !strings.HasPrefix(warning, "cannot ") {
 			w.t.Errorf("not a line of ours: %q", warning)
 		}
 	}
-	return list, warnings
+	return list, found.Warnings
 }
 
 // expects compares with what is configured; each warning must contain its text.
@@ -249,6 +254,15 @@ func TestTheCallersDirectoryAtTheWorkspace(t *testing.T) {
 			w.expects(strings.Fields(test.mount), warnings)
 		})
 	}
+}
+
+func TestVolumesByTheirNames(t *testing.T) {
+	w := newWorld(t)
+	w.named = true
+	w.vars["TERMINAL_DOCKER_MOUNT_CWD_TO_WORKSPACE"] = "yes"
+	w.set("TERMINAL_DOCKER_VOLUMES", []string{"cache:/root/.cache", "lib:/lib/x:ro,nocopy", w.user + ":/mnt:ro", "again:/mnt", "odd name:/odd", "x:relative", "work:/workspace:z"})
+	w.expects([]string{"cache:/root/.cache:false,false", "lib:/lib/x:true,true", "work:/workspace:false,false", w.user + ":/mnt:ro"},
+		[]string{"again at /mnt", "odd name", "relative"})
 }
 
 func TestJoin(t *testing.T) {

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"hermes.example/hermes/internal/config"
@@ -27,28 +28,39 @@ func (h *Host) Parse(text string) (sandbox.Mount, error) {
 	return m, nil
 }
 
+// volume is one of the configuration: a file or directory of the host, or what an
+// engine of containers keeps under a name.
+type volume struct {
+	sandbox.Mount
+	name   string
+	noCopy bool
+}
+
 // volume reads a volume of the configuration, which may have been written for
 // Docker: SOURCE:TARGET[:OPTION,…]. Links in its source are not yet followed.
-func (h *Host) volume(text string) (sandbox.Mount, error) {
+func (h *Host) volume(text string) (v volume, err error) {
 	m, options, err := h.split(text)
 	if err != nil {
-		return m, err
+		return v, err
 	}
+	v = volume{Mount: m}
 	if source, _, _ := strings.Cut(text, ":"); !strings.ContainsAny(source[:1], "/~.") {
-		return m, fmt.Errorf("%q is the name of a volume of Docker's, which do not exist here (a directory is ./%s)", source, source)
+		v.name = source
 	}
-	m.Origin = sandbox.ByConfig
+	v.Origin = sandbox.ByConfig
 	for option := range strings.SplitSeq(options, ",") {
-		switch option {
-		case "ro":
-			m.ReadOnly = true
+		switch {
+		case option == "ro":
+			v.ReadOnly = true
+		case option == "nocopy" && v.name != "":
+			v.noCopy = true
 		// Labels of SELinux and the caches of Docker's desktop have no meaning here.
-		case "rw", "z", "Z", "cached", "consistent", "delegated", "":
+		case slices.Contains([]string{"rw", "z", "Z", "cached", "consistent", "delegated", ""}, option):
 		default:
-			return m, fmt.Errorf("its option %q is unknown here", option)
+			return v, fmt.Errorf("its option %q is unknown here", option)
 		}
 	}
-	return m, nil
+	return v, nil
 }
 
 // split takes the parts of a mount, with a source that is absolute.

@@ -2,6 +2,8 @@ package enginetest
 
 import (
 	"errors"
+	"io"
+	"net"
 	"slices"
 	"strings"
 	"testing"
@@ -23,19 +25,8 @@ var reaperTests = []test{
 // unused for idle: the reaper's own window is too long for a test.
 func (s *suite) retires(t *testing.T, id sandbox.Identity, idle time.Duration) bool {
 	t.Helper()
-	line, err := s.engine.Connect(bounded(t), id)
-	if err != nil {
-		t.Fatal(err)
-	}
-	mux, _, err := wire.Dial(line, wire.Hello{Major: wire.Major, Minor: wire.Minor, Observer: true})
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer mux.Close()
-	stream, err := mux.OpenStream()
-	if err != nil {
-		t.Fatal(err)
-	}
+	stream := s.observe(t, id)
+	defer stream.Close()
 	if err := wire.NewWriter(stream).WriteMessage(wire.TypeRetire, wire.Retire{Idle: idle}); err != nil && !s.ended(t, id) {
 		t.Fatal(err)
 	}
@@ -47,6 +38,34 @@ func (s *suite) retires(t *testing.T, id sandbox.Identity, idle time.Duration) b
 		t.Fatalf("the guest answers with %d, %v", answer.Type, err)
 	}
 	return answer.Type == wire.TypeRetired
+}
+
+// observer speaks to the guest as somebody who only looks at it, and does not count as
+// its user.
+type observer struct {
+	net.Conn // one stream
+	hello    wire.Hello
+	mux      io.Closer
+}
+
+func (o observer) Close() error { return o.mux.Close() }
+
+func (s *suite) observe(t *testing.T, id sandbox.Identity) observer {
+	t.Helper()
+	line, err := s.engine.Connect(bounded(t), id)
+	if err != nil {
+		t.Fatal(err)
+	}
+	mux, hello, err := wire.Dial(line, wire.Hello{Major: wire.Major, Minor: wire.Minor, Observer: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	stream, err := mux.OpenStream()
+	if err != nil {
+		t.Fatal(err)
+	}
+	stream.SetDeadline(time.Now().Add(hang))
+	return observer{stream, hello, mux}
 }
 
 // ended says whether the sandbox's guest answers no more.

@@ -3,7 +3,6 @@ package enginetest
 import (
 	"strings"
 	"testing"
-	"time"
 
 	"hermes.example/hermes/internal/wire"
 	"hermes.example/hermes/sandbox"
@@ -36,23 +35,11 @@ func sessionsAreInherited(t *testing.T, s *suite) {
 // inherit gives sessions to a guest, as whoever replaced another one does.
 func (s *suite) inherit(t *testing.T, id sandbox.Identity, sessions ...wire.Handed) (wire.Inherited, wire.Frame) {
 	t.Helper()
-	conn, err := s.engine.Connect(bounded(t), id)
-	if err != nil {
-		t.Fatal(err)
-	}
-	mux, hello, err := wire.Dial(conn, wire.Hello{Major: wire.Major, Minor: wire.Minor, Observer: true})
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer mux.Close()
-	if !hello.Can(wire.CanHandOver) {
+	stream := s.observe(t, id)
+	defer stream.Close()
+	if !stream.hello.Can(wire.CanHandOver) {
 		t.Fatal("the guest does not say that it can")
 	}
-	stream, err := mux.OpenStream()
-	if err != nil {
-		t.Fatal(err)
-	}
-	stream.SetDeadline(time.Now().Add(hang))
 	w := wire.NewWriter(stream)
 	w.WriteMessage(wire.TypeInherit, struct{}{})
 	for _, h := range sessions {
@@ -143,20 +130,8 @@ func handedIsChecked(t *testing.T, s *suite) {
 func sessionsStayWithTheBusy(t *testing.T, s *suite) {
 	b := s.box(t)
 	b.session("s").output("export SECRET=" + secret)
-	conn, err := s.engine.Connect(bounded(t), b.Identity())
-	if err != nil {
-		t.Fatal(err)
-	}
-	mux, _, err := wire.Dial(conn, wire.Hello{Major: wire.Major, Minor: wire.Minor, Observer: true})
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer mux.Close()
-	stream, err := mux.OpenStream()
-	if err != nil {
-		t.Fatal(err)
-	}
-	stream.SetDeadline(time.Now().Add(hang))
+	stream := s.observe(t, b.Identity())
+	defer stream.Close()
 	wire.NewWriter(stream).WriteMessage(wire.TypeRetire, wire.Retire{HandOver: true})
 	if frame, err := wire.NewReader(stream).NextMessage(); err != nil || frame.Type != wire.TypeBusy || strings.Contains(string(frame.Payload), secret) {
 		t.Errorf("the answer is %d, %v", frame.Type, err)

@@ -1,6 +1,7 @@
 package e2e
 
 import (
+	"context"
 	"encoding/json"
 	"os"
 	"path/filepath"
@@ -49,6 +50,29 @@ func TestDockerSandbox(t *testing.T) {
 	}
 	if content, err := os.ReadFile(filepath.Join(w.home, "sandboxes", "docker", "default", "workspace", "file")); err != nil || string(content) != "kept\n" {
 		t.Errorf("on the host: %q, %v", content, err)
+	}
+}
+
+// What the daemon keeps under a name is mounted as it is configured, outlives the
+// sandbox, and is nobody's to remove.
+func TestVolumesOfTheDaemon(t *testing.T) {
+	w, api := inDocker(t)
+	name := "hermes-test-" + sandbox.Identity{Home: w.home}.Key()
+	t.Cleanup(func() {
+		if _, err := api.VolumeRemove(context.Background(), name, client.VolumeRemoveOptions{}); err != nil {
+			t.Error(err)
+		}
+	})
+	w.env = append(w.env, `TERMINAL_DOCKER_VOLUMES=["`+name+`:/cache", "`+name+`:/seen:ro"]`)
+	w.must("sandbox", "exec", "-c", "echo kept >/cache/file; ! touch /seen/x 2>/dev/null; cat /seen/file")
+	w.must("sandbox", "rm", "--files", "default")
+	if got := w.must("sandbox", "exec", "-c", "cat /cache/file"); got != "kept\n" {
+		t.Errorf("the volume has %q", got)
+	}
+	w.must("sandbox", "rm", "--files", "default")
+	// Elsewhere it means nothing, and that is said.
+	if r := w.hermes("run", "--engine", "native", "--", "true"); r.code != 0 || strings.Count(r.stderr, "name of a volume of Docker's") != 2 {
+		t.Errorf("native: %v", r)
 	}
 }
 

@@ -41,21 +41,10 @@ func (e *Engine) eraseInside(ctx context.Context, dir, image string) error {
 	if err := e.putGuest(ctx, image); err != nil {
 		return err
 	}
-	made, err := e.api.ContainerCreate(ctx, client.ContainerCreateOptions{
-		Config: &container.Config{
-			Image: image, User: "0:0", WorkingDir: "/", Entrypoint: []string{contained.Program}, Cmd: []string{contained.EraseMode},
-			Healthcheck: &container.HealthConfig{Test: []string{"NONE"}}, Labels: map[string]string{labelVolume: e.build, "hermes-agent": "1"},
-		},
-		HostConfig: &container.HostConfig{
-			NetworkMode: "none", CapDrop: []string{"ALL"}, CapAdd: []string{"CAP_DAC_OVERRIDE", "CAP_FOWNER"},
-			SecurityOpt: []string{"no-new-privileges"}, ReadonlyRootfs: true, Mounts: []mount.Mount{e.guestMount(), bind(dir, contained.Kept, false)},
-		},
-	})
-	if err != nil {
-		return explain(err)
-	}
-	defer e.discard(ctx, made.ID)
-	return e.runToEnd(ctx, made.ID)
+	config := container.Config{Image: image, User: "0:0", WorkingDir: "/", Cmd: []string{contained.EraseMode}, Healthcheck: &container.HealthConfig{Test: []string{"NONE"}}}
+	host := container.HostConfig{CapAdd: []string{"CAP_DAC_OVERRIDE", "CAP_FOWNER"}, SecurityOpt: []string{"no-new-privileges"}, ReadonlyRootfs: true,
+		Mounts: []mount.Mount{e.guestMount(), bind(dir, contained.Kept, false)}}
+	return e.chore(ctx, config, host, func(id string) error { return e.runToEnd(ctx, id) })
 }
 
 // runToEnd starts a container and waits for it to do what it is for.

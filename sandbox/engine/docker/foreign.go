@@ -20,8 +20,8 @@ import (
 // of one that keeps files the place of these tells.
 func (e *Engine) isForeign(c container.Summary, home string) bool {
 	_, ours := c.Labels[labelIdentity]
-	_, filler := c.Labels[labelVolume]
-	if ours || filler || c.Labels["hermes-agent"] != "1" || c.Labels["hermes-task-id"] == "" || c.Labels["hermes-home"] != "" {
+	_, chore := c.Labels[labelChore]
+	if ours || chore || c.Labels["hermes-agent"] != "1" || c.Labels["hermes-task-id"] == "" || c.Labels["hermes-home"] != "" {
 		return false
 	}
 	for _, m := range c.Mounts {

@@ -11,7 +11,6 @@ import (
 	"path"
 	"path/filepath"
 
-	"github.com/moby/moby/api/types/container"
 	"github.com/moby/moby/api/types/mount"
 	"github.com/moby/moby/client"
 
@@ -32,16 +31,13 @@ func (e *Engine) guestMount() mount.Mount {
 	return mount.Mount{Type: mount.TypeVolume, Source: e.guestVolume(), Target: contained.Bin, ReadOnly: true, VolumeOptions: &mount.VolumeOptions{NoCopy: true}}
 }
 
-// labelVolume marks volumes of programs, and containers that fill them.
+// labelVolume marks volumes of programs.
 const labelVolume = "hermes-guest-program"
 
 // stamp is a file that says which volume was seen to be whole.
 func (e *Engine) stamp(build string) string {
 	return filepath.Join(e.run, volumePrefix+build+"."+e.options.Name)
 }
-
-// fillLock is held by whoever fills a volume.
-func (e *Engine) fillLock(build string) string { return lockName(filepath.Base(e.stamp(build))) }
 
 // putGuest sees to it that the volume holds the guest's program. It is filled and read
 // through a container that is made for that, of any image, and never started. That is
@@ -60,7 +56,7 @@ func (e *Engine) putGuest(ctx context.Context, image string) error {
 	if whole() {
 		return nil
 	}
-	lock, err := rundir.Acquire(ctx, filepath.Join(e.run, e.fillLock(e.build)))
+	lock, err := rundir.Acquire(ctx, lockName(e.stamp(e.build)))
 	if err != nil {
 		return err
 	}
@@ -81,9 +77,7 @@ func (e *Engine) fillVolume(ctx context.Context, image string) error {
 	}
 	volume := e.guestMount()
 	volume.ReadOnly = false
-	// Who holds the lock of the volume is seen by those who sweep.
-	labels := map[string]string{labelVolume: e.build, labelRun: e.runLabel()}
-	return e.withUnstarted(ctx, image, labels, []mount.Mount{volume}, func(id string) error {
+	return e.withUnstarted(ctx, image, []mount.Mount{volume}, func(id string) error {
 		if whole, err := e.holdsGuest(ctx, id, program); err != nil || whole {
 			return err
 		}
@@ -100,21 +94,6 @@ func (e *Engine) fillVolume(ctx context.Context, image string) error {
 		}
 		return err
 	})
-}
-
-// withUnstarted makes a container for as long as do takes, to reach what is mounted in
-// it. It is of any image, and nothing of it ever runs.
-func (e *Engine) withUnstarted(ctx context.Context, image string, labels map[string]string, mounts []mount.Mount, do func(id string) error) error {
-	labels["hermes-agent"] = "1"
-	made, err := e.api.ContainerCreate(ctx, client.ContainerCreateOptions{
-		Config:     &container.Config{Image: image, Entrypoint: []string{contained.Program}, Labels: labels},
-		HostConfig: &container.HostConfig{NetworkMode: "none", CapDrop: []string{"ALL"}, Mounts: mounts},
-	})
-	if err != nil {
-		return explain(err)
-	}
-	defer e.discard(ctx, made.ID)
-	return do(made.ID)
 }
 
 func archived(program []byte) (io.Reader, error) {

@@ -125,9 +125,10 @@ func (e *Engine) purgeVolumes(ctx context.Context) error {
 		}
 		_, err := e.api.VolumeRemove(ctx, v.Name, client.VolumeRemoveOptions{})
 		switch {
-		case err == nil, isNotFound(err):
+		case err == nil, isNotFound(err), errdefs.IsConflict(err):
+			// Where somebody else uses it, what we remember of it goes all the same: it is ours.
 			os.Remove(e.stamp(build))
-		case !errdefs.IsConflict(err):
+		default:
 			return explain(err)
 		}
 	}

@@ -112,7 +112,7 @@ func (m *making) leaveOutMounts() error {
 // a container that never starts.
 func (e *Engine) findOurs(ctx context.Context, image string, ours []mount.Mount) error {
 	const root = contained.Root + "/caller"
-	return e.withUnstarted(ctx, image, map[string]string{labelVolume: e.build}, []mount.Mount{bind("/", root, true)}, func(id string) error {
+	return e.withUnstarted(ctx, image, []mount.Mount{bind("/", root, true)}, func(id string) error {
 		for _, own := range ours {
 			token := filepath.Join(filepath.Dir(own.Source), "here-"+rand.Text())
 			if err := os.WriteFile(token, nil, 0o600); err != nil {

@@ -165,10 +165,10 @@ func (f *far) volumes() (names []string) {
 func TestD17TheSuiteElsewhere(t *testing.T) {
 	d := elsewhere(t)
 	t.Run("socket", func(t *testing.T) {
-		conform(t, d.Client(), farLacks, "commands", "sessions", "files", "background", "ephemeral", "reuse")
+		conform(t, d.Client(), farLacks, themes("files", "ephemeral", "reuse")...)
 	})
 	t.Run("TCP", func(t *testing.T) {
-		conform(t, containers.Connect(t, containers.NewProxy(t, d.Client()).TCPHost), farLacks, "commands", "reuse")
+		conform(t, containers.Connect(t, containers.NewProxy(t, d.Client()).TCPHost), farLacks, themes("commands")...)
 	})
 }
 
@@ -291,10 +291,10 @@ func TestOverTCP(t *testing.T) {
 	if source := mountedAt(f.container(), contained.Door); source == "" {
 		t.Error("it has no door")
 	}
-	t.Run("direct", func(t *testing.T) { conform(t, api, nil, "commands", "reuse") })
+	t.Run("direct", func(t *testing.T) { conform(t, api, nil, themes("reuse")...) })
 	t.Run("bridged", func(t *testing.T) {
 		t.Setenv(bridgeVariable, "1")
-		conform(t, api, map[enginetest.Ability]string{enginetest.DirectLines: farLacks[enginetest.DirectLines]}, "commands", "replay", "background")
+		conform(t, api, map[enginetest.Ability]string{enginetest.DirectLines: farLacks[enginetest.DirectLines]}, themes("commands", "replay")...)
 	})
 }
 

@@ -42,10 +42,10 @@ func (e *Engine) Sweep(ctx context.Context, home string) (int, error) {
 			count(e.sweepContainer(ctx, lockName(id.Key()), c.ID))
 		}
 	}
-	fillers, err := e.list(ctx, map[string]string{labelVolume: "", labelRun: e.runLabel()})
+	chores, err := e.list(ctx, map[string]string{labelChore: "", labelRun: e.runLabel()})
 	failures = append(failures, err)
-	for _, c := range fillers {
-		count(e.sweepContainer(ctx, e.fillLock(c.Labels[labelVolume]), c.ID))
+	for _, c := range chores {
+		count(e.sweepChore(ctx, c))
 	}
 	entries, err := os.ReadDir(e.run)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {

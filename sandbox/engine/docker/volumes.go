@@ -90,7 +90,7 @@ func (e *Engine) give(ctx context.Context, image string, mounts []mount.Mount, s
 		m.Target = path.Join(above, path.Base(m.Target))
 		moved = append(moved, m)
 	}
-	err := e.withUnstarted(ctx, image, map[string]string{labelVolume: e.build}, moved, func(id string) error {
+	err := e.withUnstarted(ctx, image, moved, func(id string) error {
 		for _, m := range moved {
 			// Docker leaves the directory alone that an archive is unpacked in; Podman
 			// unpacks into a mount only what is sent to it.

@@ -60,7 +60,7 @@ func TestD06TheVolumesFillerIsSwept(t *testing.T) {
 	run := "XDG_RUNTIME_DIR=" + t.TempDir() // where nobody has seen the volume yet
 	fillers := func() int {
 		n := 0
-		for _, name := range containers.Snapshot(t, a.api, containers.Labelled("hermes-guest-program", "")) {
+		for _, name := range containers.Snapshot(t, a.api, containers.Labelled("hermes-chore", "")) {
 			if strings.HasPrefix(name, "container ") {
 				n++
 			}
