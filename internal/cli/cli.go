@@ -28,10 +28,10 @@ type app struct {
 	lookup         config.Lookup
 	// profile is what --profile says, before or after the command's name; empty where it was not given.
 	profile string
-	// services, where a test gives them, are those of this machine.
-	services control.Operations
 	// drains says that this process is a server: it takes its time to end, however often it is asked.
 	drains atomic.Bool
+	// services, where a test gives them, are those of this machine.
+	services control.Operations
 
 	mu sync.Mutex
 	// leave undoes what must not outlast the process, like a raw terminal, when

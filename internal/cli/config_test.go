@@ -3,9 +3,11 @@ package cli
 import (
 	"encoding/json"
 	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -22,6 +24,7 @@ func inHome(t *testing.T, home string, args ...string) (status int, stdout, stde
 }
 
 func TestConfigIsSetAndRead(t *testing.T) {
+	t.Setenv("XDG_RUNTIME_DIR", t.TempDir())
 	home := filepath.Join(t.TempDir(), "new", "home")
 	for _, set := range [][2]string{{"terminal.timeout", "300"}, {"name", "a b: c"}, {"OPENROUTER_API_KEY", "sk-1 2"}, {"providers.x.api_key", "hidden"}} {
 		if status, out, err := inHome(t, home, "config", "set", set[0], set[1]); status != 0 || out+err != "" {
@@ -65,6 +68,7 @@ func TestConfigIsSetAndRead(t *testing.T) {
 }
 
 func TestConfigIsTheProfiles(t *testing.T) {
+	t.Setenv("XDG_RUNTIME_DIR", t.TempDir())
 	home := t.TempDir()
 	for _, test := range []struct{ home, profile, want string }{
 		{home, "", filepath.Join(home, "config.yaml")},
@@ -136,6 +140,26 @@ func TestABootMigratesUnlessItIsToldNotTo(t *testing.T) {
 		text, _ := os.ReadFile(file)
 		if skip == "" && (err != nil || string(text) != "new: 1\n" || len(s.Migrated) != 1 || len(s.Warnings) != 1) || skip != "" && (string(text) != "old: 1\n" || s.Migrated != nil) {
 			t.Errorf("skip %q: %+v, %v, %q", skip, s, err, text)
+		}
+	}
+}
+
+func TestConfigTakesManyChangesAtOnce(t *testing.T) {
+	t.Setenv("XDG_RUNTIME_DIR", t.TempDir())
+	home := t.TempDir()
+	var wg sync.WaitGroup
+	for i := range 20 {
+		wg.Go(func() {
+			key := []string{fmt.Sprintf("k%d", i), fmt.Sprintf("K_%d", i)}[i%2]
+			if status, _, err := inHome(t, home, "config", "set", key, "1"); status != 0 {
+				t.Errorf("%s: %s", key, err)
+			}
+		})
+	}
+	wg.Wait()
+	for name, want := range map[string]int{"config.yaml": 10, ".env": 10} {
+		if text, _ := os.ReadFile(filepath.Join(home, name)); strings.Count(string(text), "\n") != want {
+			t.Errorf("%s:\n%s", name, text)
 		}
 	}
 }

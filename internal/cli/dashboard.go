@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"log/slog"
+	"strconv"
 
 	"github.com/spf13/cobra"
 
@@ -13,8 +14,7 @@ import (
 )
 
 type dashboardOptions struct {
-	host             string
-	port             int
+	host, port       string
 	noOpen, insecure bool
 }
 
@@ -36,7 +36,7 @@ func newDashboard(a *app) *cobra.Command {
 	}
 	f := cmd.Flags()
 	f.StringVar(&o.host, "host", "", "`ADDRESS` to listen on (default HERMES_DASHBOARD_HOST, else "+config.LoopbackHost+")")
-	f.IntVar(&o.port, "port", 0, fmt.Sprintf("`PORT` to listen on; 0 is any that is free (default HERMES_DASHBOARD_PORT, else %d)", config.DefaultDashboardPort))
+	f.StringVar(&o.port, "port", "", fmt.Sprintf("`PORT` to listen on; 0 is any that is free (default HERMES_DASHBOARD_PORT, else %d)", config.DefaultDashboardPort))
 	f.BoolVar(&o.noOpen, "no-open", false, "open no browser, which is never done")
 	f.BoolVar(&o.insecure, "insecure", false, "has no effect any more")
 	cmd.Flag("insecure").Hidden = true
@@ -53,10 +53,11 @@ func runDashboard(ctx context.Context, a *app, o *dashboardOptions, given func(s
 		s.Host = o.host
 	}
 	if given("port") {
-		if o.port < 0 || o.port > 65535 {
-			return usagef("cannot use --port %d: give one from 0 to 65535", o.port)
+		port, err := strconv.ParseUint(o.port, 10, 16)
+		if err != nil { // not wrong usage: a supervisor hands on what a variable says, and must not try again
+			return settings(fmt.Errorf("cannot use --port %q: give one from 1 to 65535, or 0 for any that is free", o.port))
 		}
-		s.Port = o.port
+		s.Port = int(port)
 	}
 	s.Insecure = s.Insecure || o.insecure
 	a.drains.Store(true)

@@ -113,10 +113,10 @@ type settingError struct{ message string }
 
 func (e *settingError) Error() string { return e.message }
 
-// settings makes what is wrong with the configuration an error that says so by its status.
+// settings makes what is wrong with the configuration an error that says so by its status. What was typed wrong is not.
 func settings(err error) error {
-	if err == nil {
-		return nil
+	if err == nil || isA[*usageError](err) {
+		return err
 	}
 	return &settingError{err.Error()}
 }

@@ -9,6 +9,7 @@ import (
 	"syscall"
 	"testing"
 
+	"hermes.example/hermes/internal/gateway"
 	"hermes.example/hermes/sandbox"
 )
 
@@ -35,6 +36,11 @@ func TestErrorsBecomeExitStatuses(t *testing.T) {
 		{"a command's own 2", runner, end(sandbox.Result{Code: 2}), 2, ""},
 		{"success", runner, end(sandbox.Result{}), 0, ""},
 		{"lost", runner, end(sandbox.Result{Code: -1, Reason: sandbox.Lost}), 125, ""},
+		{"restart", server, gateway.ErrRestart, 75, ""},
+		{"setting", server, settings(errors.New("cannot s")), 78, "cannot s"},
+		{"setting", plain, settings(errors.New("cannot s")), 78, "cannot s"},
+		{"usage", server, settings(usagef("cannot x")), 2, "cannot x"},
+		{"other", server, errors.New("cannot y"), 1, "cannot y"},
 		{"signal", runner, end(sandbox.Result{Code: 137, Reason: sandbox.Signaled}), 137, ""},
 	} {
 		if got := exitStatus(c.kind, c.err); got != c.want {

@@ -15,6 +15,7 @@ import (
 	"hermes.example/hermes/internal/profile"
 	"hermes.example/hermes/internal/ready"
 	"hermes.example/hermes/internal/roster"
+	"hermes.example/hermes/internal/supervise/control"
 	"hermes.example/hermes/sandbox"
 )
 
@@ -58,19 +59,20 @@ func runGateway(ctx context.Context, a *app, o *gatewayRunOptions) error {
 	for _, name := range sentinels {
 		supervised = supervised || config.Switch(a.lookup, name)
 	}
-	kept := false // by a supervisor that runs beside this gateway
+	beside := false // a supervisor runs beside this gateway
 	if !supervised {
 		here := o.noSupervise || config.Switch(a.lookup, noSupervise)
-		kept, err = a.withKeeper(ctx, func(s keeper) error {
-			if here {
+		err := a.supervised(ctx, func(services control.Operations) error {
+			if beside = true; here {
 				return nil
 			}
-			return s.Start(ctx, roster.ServiceName(g.name))
+			return services.Start(ctx, roster.ServiceName(g.name))
 		})
 		switch {
+		case errors.Is(err, errNoSupervisor):
 		case err != nil:
-			return cannot("start the gateway", err)
-		case kept && !here:
+			return cannot("start the gateway", noGateway(g.name, err))
+		case !here:
 			a.say("the gateway of %q is kept up under s6 supervision, and this command only waits; to serve it here use --no-supervise, or set %s=1", g.name, noSupervise)
 			return heartbeat(ctx)
 		}
@@ -82,7 +84,7 @@ func runGateway(ctx context.Context, a *app, o *gatewayRunOptions) error {
 	options := gateway.Options{
 		Profile: g.name, Dir: g.dir(), Settings: s, Supervised: supervised, Replace: o.replace, Ready: notify.Tell, Log: a.logger(),
 	}
-	if !kept { // beside a supervisor, this gateway is not what the next boot is to start
+	if !beside { // it would be what the next boot starts
 		options.Records = &profile.Home{Root: g.root}
 	}
 	restart := make(chan struct{}, 1)
@@ -139,11 +141,6 @@ func onSignal(s os.Signal, do func()) (stop func()) {
 	}
 }
 
-// keeper is a supervisor that can be asked to start services that it knows.
-type keeper interface {
-	Start(ctx context.Context, service string) error
-}
-
 // heartbeat waits until this command is ended: a container whose main program it is lives as long. It becomes "sleep",
 // which needs less memory than this program, or waits itself where there is none.
 func heartbeat(ctx context.Context) error {
@@ -152,9 +149,4 @@ func heartbeat(ctx context.Context) error {
 	}
 	<-ctx.Done()
 	return end(sandbox.Result{Code: 128 + int(syscall.SIGTERM)})
-}
-
-// withKeeper calls do with the supervisor of this machine, if there is one.
-func (a *app) withKeeper(ctx context.Context, do func(keeper) error) (found bool, err error) {
-	return false, nil
 }

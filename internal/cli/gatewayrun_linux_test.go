@@ -2,6 +2,7 @@ package cli
 
 import (
 	"bufio"
+	"context"
 	"encoding/json"
 	"io"
 	"net/http"
@@ -9,20 +10,45 @@ import (
 	"os/exec"
 	"path/filepath"
 	"regexp"
+	"strconv"
 	"strings"
 	"syscall"
 	"testing"
 	"time"
+
+	"hermes.example/hermes/internal/supervise"
+	"hermes.example/hermes/internal/supervise/control"
 )
 
-// asHermes makes this test program hermes itself, so that signals and exit statuses are those of a real process.
+// asHermes makes this test program hermes itself, so that signals and exit statuses are those of a real process. With
+// the name of a file as its value there is a supervisor, which writes there what it is asked to start.
 const asHermes = "HERMES_TEST_IS_HERMES"
 
 func init() {
-	if os.Getenv(asHermes) != "" {
-		os.Unsetenv(asHermes)
+	file := os.Getenv(asHermes)
+	os.Unsetenv(asHermes)
+	switch file {
+	case "":
+	case "1":
 		os.Exit(Main())
+	default:
+		a := &app{stdin: os.Stdin, stdout: os.Stdout, stderr: os.Stderr, lookup: os.LookupEnv, services: &recorder{file: file}}
+		ctx, _ := a.watchSignals()
+		os.Exit(a.run(ctx, os.Args[1:]))
 	}
+}
+
+// recorder is a supervisor that starts nothing.
+type recorder struct {
+	control.Operations
+	file string
+}
+
+func (r *recorder) Start(_ context.Context, service string) error {
+	if service == "gateway-unknown" {
+		return supervise.ErrNotRegistered
+	}
+	return os.WriteFile(r.file, []byte(service), 0o600)
 }
 
 // program is a hermes that runs.
@@ -155,6 +181,76 @@ func TestAGatewayEndsAsItIsAsked(t *testing.T) {
 	}
 }
 
+// Under a supervisor the gateway is that one's, and what remains is one heartbeat, which is not this program.
+func TestUnderASupervisorAHeartbeatRemains(t *testing.T) {
+	for name, test := range map[string]struct {
+		path string // where programs are found
+		args []string
+		want string
+		comm string
+		ends int
+	}{
+		"with sleep":    {os.Getenv("PATH"), []string{"gateway", "run"}, "gateway-default", "sleep", -1},
+		"a profile's":   {os.Getenv("PATH"), []string{"-p", "coder", "gateway", "run", "--replace"}, "gateway-coder", "sleep", -1},
+		"without sleep": {"/nowhere", []string{"gateway", "run"}, "gateway-default", "", 128 + 15},
+	} {
+		home, asked := t.TempDir(), filepath.Join(t.TempDir(), "asked")
+		p := hermes(t, home, []string{asHermes + "=" + asked, "PATH=" + test.path}, test.args...)
+		p.says("s6 supervision", "--no-supervise", "HERMES_GATEWAY_NO_SUPERVISE")
+		if got, err := os.ReadFile(asked); err != nil || string(got) != test.want {
+			t.Errorf("%s: asked for %q, %v", name, got, err)
+		}
+		comm := "/proc/" + strconv.Itoa(p.cmd.Process.Pid) + "/comm"
+		for end := time.Now().Add(20 * time.Second); test.comm != ""; {
+			if text, _ := os.ReadFile(comm); strings.TrimSpace(string(text)) == test.comm {
+				break
+			} else if time.Now().After(end) {
+				t.Fatalf("%s: it is %q", name, text)
+			}
+			time.Sleep(5 * time.Millisecond)
+		}
+		p.cmd.Process.Signal(syscall.SIGTERM)
+		if got := p.ends(); got != test.ends {
+			t.Errorf("%s: status %d", name, got)
+		}
+		if entries, _ := os.ReadDir(home); len(entries) != 0 {
+			t.Errorf("%s: a gateway ran here: %v", name, entries)
+		}
+	}
+	p := hermes(t, t.TempDir(), []string{asHermes + "=" + filepath.Join(t.TempDir(), "asked")}, "-p", "unknown", "gateway", "run")
+	p.says("hermes: cannot start the gateway: no such gateway 'unknown'")
+	if got := p.ends(); got != 1 {
+		t.Errorf("an unknown one: status %d", got)
+	}
+}
+
+// Whoever says so has the gateway here: then nothing is asked of the supervisor, and nothing is written down that the
+// next boot would start.
+func TestTheGatewayIsServedHereWhenSomebodySaysSo(t *testing.T) {
+	for name, test := range map[string]struct {
+		env   []string
+		args  []string
+		state bool
+	}{
+		"the flag":          {nil, []string{"--no-supervise"}, false},
+		"the variable":      {[]string{"HERMES_GATEWAY_NO_SUPERVISE=Yes"}, nil, false},
+		"a supervisor, s6":  {[]string{"HERMES_S6_SUPERVISED_CHILD=1"}, []string{"--replace"}, true},
+		"a supervisor, own": {[]string{"HERMES_SUPERVISED_CHILD=1"}, []string{"--replace"}, true},
+	} {
+		home, asked := t.TempDir(), filepath.Join(t.TempDir(), "asked")
+		p := hermes(t, home, append(test.env, asHermes+"="+asked), append([]string{"gateway", "run"}, test.args...)...)
+		p.address()
+		if _, err := os.Stat(asked); !os.IsNotExist(err) {
+			t.Errorf("%s: the supervisor was asked: %v", name, err)
+		}
+		if _, err := os.Stat(filepath.Join(home, "gateway_state.json")); os.IsNotExist(err) == test.state {
+			t.Errorf("%s: written down: %v", name, err)
+		}
+		p.cmd.Process.Kill()
+		p.ends()
+	}
+}
+
 func TestAGatewayThatCannotRunSaysWhyOnce(t *testing.T) {
 	for name, test := range map[string]struct {
 		env    []string
@@ -224,10 +320,45 @@ func TestTheDashboardEndsAsItIsAsked(t *testing.T) {
 	if got := p.ends(); got != 0 {
 		t.Errorf("status %d", got)
 	}
+	port := hermes(t, t.TempDir(), nil, "dashboard", "--port", "http")
+	port.says("hermes: cannot use --port \"http\"")
+	if got := port.ends(); got != 78 {
+		t.Errorf("a bad port: status %d", got)
+	}
 	refused := hermes(t, t.TempDir(), nil, "dashboard", "--host", "0.0.0.0", "--insecure")
 	refused.says("HERMES_DASHBOARD_INSECURE")
 	refused.says("hermes: cannot listen on 0.0.0.0 without a login")
 	if got := refused.ends(); got != 78 {
 		t.Errorf("status %d", got)
+	}
+}
+
+func TestB96BeyondLoopbackWithOAuth(t *testing.T) {
+	p := hermes(t, t.TempDir(), []string{"HERMES_DASHBOARD_HOST=0.0.0.0", "HERMES_DASHBOARD_OAUTH_CLIENT_ID=client"}, "dashboard", "--no-open")
+	open, err := p.stdout.ReadString('\n')
+	if err != nil {
+		t.Fatal(err)
+	}
+	port, found := strings.CutPrefix(strings.TrimSpace(open), "http://localhost")
+	if !found {
+		t.Fatalf("it says %s", open)
+	}
+	for path, want := range map[string]struct {
+		status int
+		body   string
+	}{
+		"/api/auth/providers": {200, `"name":"nous"`},
+		"/api/status":         {200, `"auth_required":true`},
+		"/api/sessions":       {401, "log in"},
+	} {
+		answer, err := http.Get("http://127.0.0.1" + strings.TrimSuffix(port, "/") + path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		body, _ := io.ReadAll(answer.Body)
+		answer.Body.Close()
+		if answer.StatusCode != want.status || !strings.Contains(string(body), want.body) {
+			t.Errorf("%s: %d %s", path, answer.StatusCode, body)
+		}
 	}
 }

@@ -49,7 +49,7 @@ func runHealth(ctx context.Context, a *app, asJSON bool) error {
 		err = nil
 	}
 	if err == nil && !health.Healthy {
-		err = errors.New("not healthy: " + strings.Join(health.Reasons, "; "))
+		err = errors.New("cannot call it healthy: " + strings.Join(health.Reasons, "; "))
 	}
 	return err
 }

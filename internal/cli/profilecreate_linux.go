@@ -42,10 +42,14 @@ func needProfile(cmd *cobra.Command, args []string) error {
 }
 
 func runProfileCreate(ctx context.Context, a *app, name string, asJSON bool) error {
-	home, _, err := a.home()
+	g, err := a.agent()
+	if err == nil {
+		err = g.needHome()
+	}
 	if err != nil {
 		return err
 	}
+	home := &profile.Home{Root: g.root}
 	if err := home.Create(name); err != nil {
 		return err
 	}

@@ -16,7 +16,7 @@ func newGateway(a *app) *cobra.Command {
 		"hermes gateway start\n"+
 			"hermes -p coder gateway status\n"+
 			"hermes gateway ls")
-	group.AddCommand(newGatewayStart(a), newGatewayStop(a), newGatewayRestart(a), newGatewayStatus(a), newGatewayLs(a), newGatewayLogs(a), newGatewayRun(a))
+	group.AddCommand(newGatewayRun(a), newGatewayStart(a), newGatewayStop(a), newGatewayRestart(a), newGatewayStatus(a), newGatewayLs(a), newGatewayLogs(a))
 	return group
 }
 

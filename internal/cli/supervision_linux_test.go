@@ -188,6 +188,19 @@ func TestAllGatewaysOneFailureStopsNone(t *testing.T) {
 	}
 }
 
+func TestOnlyGatewaysAreListed(t *testing.T) {
+	run, _ := supervisedApp(t, newBoard("dashboard", "gateway-a", "gateway-default", "s6rc-oneshot-runner"))
+	stdout, _, status := run("gateway", "ls", "--json")
+	var rows []gatewayRow
+	if err := json.Unmarshal([]byte(stdout), &rows); err != nil || status != 0 || len(rows) != 2 || rows[0].Profile != "default" || rows[1].Profile != "a" || rows[1].Name != "gateway-a" {
+		t.Errorf("%d, %s, %v", status, stdout, err)
+	}
+	run, _ = supervisedApp(t, newBoard())
+	if stdout, _, status := run("gateway", "ls", "--json"); status != 0 || stdout != "[]\n" {
+		t.Errorf("of none: %d, %s", status, stdout)
+	}
+}
+
 func TestAParkedGatewayIsNotStarted(t *testing.T) {
 	b := newBoard()
 	b.statuses["gateway-default"] = supervise.Status{Name: "gateway-default", Want: "up", State: supervise.Parked, Reason: "exit 78: bad key"}
@@ -307,7 +320,7 @@ func TestHealthIsZeroOrOneWithTheReason(t *testing.T) {
 		t.Errorf("%d, %s", status, stdout)
 	}
 	b.health = control.Health{Reasons: []string{"gateway-x is parked: no key", "dashboard is down, and not ready"}}
-	if stdout, stderr, status := run("health"); status != 1 || stdout != "" || stderr != "hermes: not healthy: gateway-x is parked: no key; dashboard is down, and not ready\n" {
+	if stdout, stderr, status := run("health"); status != 1 || stdout != "" || stderr != "hermes: cannot call it healthy: gateway-x is parked: no key; dashboard is down, and not ready\n" {
 		t.Errorf("%d, %s, %s", status, stdout, stderr)
 	}
 	stdout, _, status := run("health", "--json")

@@ -8,7 +8,6 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"hermes.example/hermes/internal/config"
 	"hermes.example/hermes/internal/profile"
 	"hermes.example/hermes/internal/roster"
 	"hermes.example/hermes/internal/supervise"
@@ -16,7 +15,7 @@ import (
 )
 
 // errNoSupervisor is the error of asking for services where nobody keeps any.
-var errNoSupervisor = errors.New("no supervisor runs here; start the container with Hermes' own entrypoint, or run \"hermes gateway run\" in the foreground")
+var errNoSupervisor = errors.New("cannot ask a supervisor: no supervisor runs here; start the container with Hermes' own entrypoint, or run \"hermes gateway run\" in the foreground")
 
 // supervised calls do with the services of this machine: those of hermes-init if it answers, or else those of s6 in an
 // image that brings it.
@@ -51,19 +50,9 @@ func answers(socket string) bool {
 }
 
 // home is where the profiles are, and the profile that is meant.
-func (a *app) home() (h *profile.Home, name string, err error) {
-	dir, err := config.Home(a.lookup)
-	if err != nil {
-		return nil, "", err
-	}
-	root, name := profile.Split(dir)
-	if a.profile != "" {
-		name = a.profile
-	}
-	if err := profile.Check(name); err != nil {
-		return nil, "", &usageError{err.Error()}
-	}
-	return &profile.Home{Root: root}, name, nil
+func (a *app) home() (*profile.Home, string, error) {
+	g, err := a.agent()
+	return &profile.Home{Root: g.root}, g.name, err
 }
 
 // noGateway says of a gateway that is not there what to do about it.
@@ -76,12 +65,11 @@ func noGateway(name string, err error) error {
 
 // completeProfiles offers the names of profiles.
 func (a *app) completeProfiles(*cobra.Command, []string, string) ([]cobra.Completion, cobra.ShellCompDirective) {
-	dir, err := config.Home(a.lookup)
+	home, _, err := a.home()
 	if err != nil {
 		return nil, cobra.ShellCompDirectiveError
 	}
-	root, _ := profile.Split(dir)
-	names, _, err := (&profile.Home{Root: root}).List()
+	names, _, err := home.List()
 	if err != nil {
 		return nil, cobra.ShellCompDirectiveError
 	}

@@ -48,8 +48,8 @@ func Set(home, key, value string) error {
 	if strings.HasPrefix(old, byteOrderMark) {
 		mark, text = byteOrderMark, old[len(byteOrderMark):]
 	}
-	if _, err := readAll(file); err != nil {
-		return err
+	if err := parse([]byte(text), new(any)); err != nil {
+		return misunderstood(file, err)
 	}
 	edited, err := edit(text, keys, oneLineValue(value))
 	if err != nil {

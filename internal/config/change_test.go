@@ -135,7 +135,7 @@ func TestAFileThatLivesElsewhereStaysThere(t *testing.T) {
 }
 
 func TestWhatCannotBeSetIsRefusedAndNothingChanges(t *testing.T) {
-	text := "terminal:\n  timeout: 60\nbraces: {a: 1}\nusual: &usual\n  x: 1\nother: *usual\nanchor: &a 1\nalias: *a\nscalar: 1\n"
+	text := "terminal:\n  timeout: 60\nbraces: {a: 1}\nusual: &usual\n  x: 1\nother: *usual\nanchor: &a 1\nalias: *a\nfirst: &b 1\nsecond: &b 2\nthird: *b\nscalar: 1\n"
 	for _, test := range []struct{ key, value, says string }{
 		{"terminal.timeout", "soon", "whole number of seconds"},
 		{"terminal.docker_network", "banana", "true or false"},
@@ -147,7 +147,8 @@ func TestWhatCannotBeSetIsRefusedAndNothingChanges(t *testing.T) {
 		{"braces.a", "2", "braces"},
 		{"usual.y", "2", "not a section"},
 		{"other.x", "2", "not a section"},
-		{"anchor", "2", "by hand"},
+		{"anchor", "2", "by hand"}, // what refers to it would not be understood
+		{"second", "3", "by hand"}, // what refers to it would mean something else
 		{"scalar.x", "2", "not a section"},
 		{"a..b", "2", "names with dots"},
 		{"", "2", "names with dots"},

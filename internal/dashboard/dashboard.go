@@ -7,7 +7,6 @@ package dashboard
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"log/slog"
 	"net"
@@ -18,6 +17,7 @@ import (
 	"time"
 
 	"hermes.example/hermes/internal/config"
+	"hermes.example/hermes/internal/listen"
 )
 
 // RefusedError is a configuration with which the dashboard does not listen: it is of no use to try again.
@@ -101,14 +101,9 @@ func refused(host string, why error) error {
 // Serve listens until the context ends. It calls ready with the address to open: the first time only, where there is
 // no other way to log in.
 func (d *Dashboard) Serve(ctx context.Context, ready func(open string)) error {
-	address := net.JoinHostPort(d.settings.Host, strconv.Itoa(d.settings.Port))
-	var lc net.ListenConfig
-	listener, err := lc.Listen(ctx, "tcp", address)
+	listener, err := listen.TCP(ctx, d.settings.Host, d.settings.Port)
 	if err != nil {
-		if failed := (*net.OpError)(nil); errors.As(err, &failed) {
-			err = failed.Err
-		}
-		return fmt.Errorf("cannot listen on %s: %w; choose another port (--port or HERMES_DASHBOARD_PORT)", address, err)
+		return fmt.Errorf("%w; choose another port (--port or HERMES_DASHBOARD_PORT)", err)
 	}
 	server := &http.Server{
 		Handler: d.Handler(), ReadHeaderTimeout: 10 * time.Second, ReadTimeout: time.Minute, IdleTimeout: 2 * time.Minute,
@@ -116,7 +111,7 @@ func (d *Dashboard) Serve(ctx context.Context, ready func(open string)) error {
 	}
 	served := make(chan error, 1)
 	go func() { served <- server.Serve(listener) }()
-	ready(d.url(listener.Addr().String()))
+	ready(d.url(listener.Addr()))
 	select {
 	case err := <-served:
 		return fmt.Errorf("cannot go on listening: %w", err)
@@ -131,9 +126,12 @@ func (d *Dashboard) Serve(ctx context.Context, ready func(open string)) error {
 	return nil
 }
 
-// url is what a person opens in a browser.
-func (d *Dashboard) url(address string) string {
-	u := url.URL{Scheme: "http", Host: address, Path: "/"}
+// url is what a person opens in a browser. Where every address of the machine leads here, one that does is named.
+func (d *Dashboard) url(listening net.Addr) string {
+	u := url.URL{Scheme: "http", Host: listening.String(), Path: "/"}
+	if address, err := netip.ParseAddrPort(u.Host); err == nil && address.Addr().IsUnspecified() {
+		u.Host = net.JoinHostPort("localhost", strconv.Itoa(int(address.Port())))
+	}
 	if d.once != nil {
 		u.Path, u.RawQuery = oncePath, url.Values{"token": {d.once.token}}.Encode()
 	}

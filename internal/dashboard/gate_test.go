@@ -248,7 +248,7 @@ func TestWhereItDoesNotListenWithoutALogin(t *testing.T) {
 }
 
 // Beyond loopback with OAuth alone: what is public and what is not.
-func TestB96WithOAuthAlone(t *testing.T) {
+func TestWithOAuthAlone(t *testing.T) {
 	s := newSite(t, func(d *config.Dashboard) { noLogin(d); d.Host, d.OAuthClientID = "0.0.0.0", "client" })
 	r := s.ask("GET", "/api/auth/providers", nil)
 	if text, _ := io.ReadAll(r.Body); r.StatusCode != 200 || !strings.Contains(string(text), `"nous"`) {

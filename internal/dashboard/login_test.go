@@ -3,6 +3,7 @@ package dashboard
 import (
 	"context"
 	"io"
+	"net"
 	"net/http"
 	"net/netip"
 	"net/url"
@@ -232,8 +233,8 @@ func TestTheLimitHasItsOwnLimit(t *testing.T) {
 
 func TestTheAddressThatIsPrintedWorksOnce(t *testing.T) {
 	s := newSite(t, noLogin)
-	open, err := url.Parse(s.d.url("127.0.0.1:9119"))
-	if err != nil || open.Path != oncePath {
+	open, err := url.Parse(s.d.url(&net.TCPAddr{IP: net.IPv4zero, Port: 9119}))
+	if err != nil || open.Path != oncePath || open.Host != "localhost:9119" {
 		t.Fatalf("%v, %v", open, err)
 	}
 	path := open.RequestURI()

@@ -2,14 +2,14 @@ package gateway
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"log/slog"
 	"net"
 	"net/http"
 	"os"
-	"strconv"
 	"time"
+
+	"hermes.example/hermes/internal/listen"
 )
 
 // Run is the whole life of a gateway: it becomes the only one of its profile, listens, and when the context ends or
@@ -91,14 +91,9 @@ func (g *gateway) live(ctx context.Context) error {
 }
 
 func (g *gateway) listen(ctx context.Context) (net.Listener, error) {
-	address := net.JoinHostPort(g.Settings.Host, strconv.Itoa(g.Settings.Port))
-	var lc net.ListenConfig
-	listener, err := lc.Listen(ctx, "tcp", address)
+	listener, err := listen.TCP(ctx, g.Settings.Host, g.Settings.Port)
 	if err != nil {
-		if failed := (*net.OpError)(nil); errors.As(err, &failed) {
-			err = failed.Err
-		}
-		return nil, fmt.Errorf("cannot listen on %s: %w; every profile needs a port of its own (API_SERVER_PORT)", address, err)
+		return nil, fmt.Errorf("%w; every profile needs a port of its own (API_SERVER_PORT)", err)
 	}
 	g.server = &http.Server{
 		Handler: g.handler, ReadHeaderTimeout: 10 * time.Second, ReadTimeout: time.Minute, IdleTimeout: 2 * time.Minute,

@@ -32,29 +32,30 @@ const (
 )
 
 var heights = map[string]int{
-	"internal/wire":           wire,
-	"internal/guest":          guest,
-	"cmd/hermes-guest":        core, // above the guest, beside the sandbox
-	"sandbox":                 core,
-	"internal/addon":          core,
-	"internal/supervise":      core,
-	"internal/profile":        core,
-	"internal/roster":         shared, // above what supervises and the profiles
-	"internal/mainprog":       shared, // above what supervises
-	"sandbox/engine/internal": shared,
-	"sandbox/engine":          engine,
-	"sandbox/enginetest":      engine,
-	"internal/boot":           engine,
-	"internal/mounts":         engine, // beside the engines, which do not know it
-	"internal/containerargs":  engine, // the same
-	"internal/bench":          door,
-	"internal/doctor":         door,
-	"internal/gateway":        door,
-	"internal/dashboard":      door,
-	"internal/initd":          door, // joins boot and supervision
-	"internal/cli":            cli,
-	"cmd":                     program,
-	"test":                    program,
+	"internal/wire":                 wire,
+	"internal/guest":                guest,
+	"cmd/hermes-guest":              core, // above the guest, beside the sandbox
+	"sandbox":                       core,
+	"internal/addon":                core,
+	"internal/supervise":            core,
+	"internal/profile":              core,
+	"internal/roster":               shared, // above what supervises and the profiles
+	"internal/mainprog":             shared, // above what supervises
+	"sandbox/engine/internal":       shared,
+	"sandbox/engine":                engine,
+	"sandbox/enginetest":            engine,
+	"internal/boot":                 engine,
+	"internal/mounts":               engine, // beside the engines, which do not know it
+	"internal/containerargs":        engine, // the same
+	"internal/bench":                door,
+	"internal/doctor":               door,
+	"internal/gateway":              door,
+	"internal/dashboard":            door,
+	"internal/initd":                door, // joins boot and supervision
+	"internal/cli":                  cli,
+	"cmd":                           program,
+	"test":                          program,
+	"internal/supervise/drivertest": engine,
 }
 
 // Programs that must stay small, with all that they draw in.
@@ -82,6 +83,7 @@ var homes = map[string][]string{
 	"github.com/google/go-containerregistry": {"internal/image"},
 	"github.com/klauspost/compress":          {"internal/image/packed"},
 	"github.com/goccy/go-yaml":               {"internal/config"},
+	"golang.org/x/crypto":                    {"internal/dashboard"},
 	"github.com/spf13/pflag":                 {"internal/cli", "internal/containerargs"},
 	"github.com/docker/go-units":             {"internal/containerargs"},
 	"github.com/moby/moby":                   {"internal/daemon", "sandbox/engine/docker", "internal/bench", "test"},
@@ -126,7 +128,7 @@ func direct(from, path string) string {
 		return ""
 	}
 	switch {
-	case within(to, "sandbox/enginetest"), within(to, "internal/treetest"):
+	case within(to, "sandbox/enginetest"), within(to, "internal/supervise/drivertest"), within(to, "internal/treetest"):
 		return "it is for tests"
 	case within(to, "cmd"), within(to, "test") && !within(from, "test"):
 		return "nothing imports programs and tests"

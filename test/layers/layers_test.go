@@ -51,6 +51,11 @@ func TestRules(t *testing.T) {
 		{"sandbox", "sandbox/engine/internal/host", false},
 		{"sandbox/engine/native", "sandbox/enginetest", false},
 		{"sandbox/enginetest", "sandbox", true},
+		{"internal/supervise/drivertest", "internal/roster", true},
+		{"internal/supervise/s6", "internal/roster", false},
+		{"internal/supervise/s6", "internal/supervise", true},
+		{"internal/roster", "internal/supervise/s6", true},
+		{"internal/cli", "internal/supervise/drivertest", false},
 		{"internal/tartree", "internal/treetest", false},
 		{"internal/guest", "internal/wire", true},
 		{"internal/guest/spawn", "internal/guest", true},
@@ -108,6 +113,8 @@ func TestForeignModulesHaveTheirHomes(t *testing.T) {
 		{"test/containers", "github.com/moby/moby/client", true},
 		{"internal/doctor", "github.com/moby/moby/client", false},
 		{"internal/guest", "golang.org/x/sys/unix", true},
+		{"internal/dashboard", "golang.org/x/crypto/scrypt", true},
+		{"internal/gateway", "golang.org/x/crypto/scrypt", false},
 	} {
 		bad := Violations([]Package{{ImportPath: module + c.from, Imports: []string{c.to}}})
 		if (len(bad) == 0) != c.allowed {

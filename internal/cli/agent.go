@@ -1,10 +1,15 @@
 package cli
 
 import (
+	"context"
+	"crypto/sha256"
+	"fmt"
 	"os"
+	"path/filepath"
 
 	"hermes.example/hermes/internal/config"
 	"hermes.example/hermes/internal/profile"
+	"hermes.example/hermes/internal/rundir"
 )
 
 // agent is whose files a command is about: a profile of a home.
@@ -23,11 +28,15 @@ func (a *app) agent() (agent, error) {
 		return agent{}, err
 	}
 	g := agent{}
-	if g.root, g.name = profile.Split(home); a.profile != "" {
-		g.name = a.profile
-	}
+	g.root, g.name = profile.Split(home)
 	if err := profile.Check(g.name); err != nil {
 		return agent{}, err
+	}
+	if a.profile != "" {
+		if err := profile.Check(a.profile); err != nil {
+			return agent{}, &usageError{err.Error()}
+		}
+		g.name = a.profile
 	}
 	g.lookup = func(name string) (string, bool) {
 		if name == "HERMES_HOME" {
@@ -51,4 +60,19 @@ func (a *app) settled(g agent) (config.Lookup, error) {
 // made by "hermes profile create" alone.
 func (g agent) needHome() error {
 	return cannot("make the home", os.MkdirAll(g.root, 0o700))
+}
+
+// alone keeps others from changing the profile's configuration at the same time, until the returned function is called.
+// Where there is no place for locks nobody is kept.
+func (g agent) alone(ctx context.Context) (release func(), err error) {
+	dir, err := rundir.Find()
+	if err != nil {
+		return func() {}, nil
+	}
+	sum := sha256.Sum256([]byte(g.dir()))
+	lock, err := rundir.Acquire(ctx, filepath.Join(dir, fmt.Sprintf("config-%x.lock", sum[:6])))
+	if err != nil {
+		return nil, err
+	}
+	return func() { lock.Release(true) }, nil
 }
