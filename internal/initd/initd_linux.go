@@ -100,7 +100,7 @@ func (c *container) boot() (*boot.Result, error) {
 			}
 		}
 	}()
-	machine := boot.Here(c.command, runner(c.reaper), c.log)
+	machine := boot.Here(runner(c.reaper), c.log)
 	machine.Began = c.began
 	result, err := boot.Run(ctx, machine)
 	if cause := context.Cause(ctx); cause != nil {
