@@ -386,7 +386,7 @@ func TestADeletedProfileIsGoneAndNothingElse(t *testing.T) {
 	if err := h.Delete(Default); err == nil {
 		t.Error("the home was deleted")
 	}
-	if err := h.Sweep(func() bool { return false }); err != nil {
+	if err := h.Sweep(t.Context()); err != nil {
 		t.Error(err)
 	}
 	if entries, _ := os.ReadDir(filepath.Join(h.Root, "profiles")); len(entries) != 1 {
@@ -394,6 +394,31 @@ func TestADeletedProfileIsGoneAndNothingElse(t *testing.T) {
 	}
 	if _, err := os.Stat(filepath.Join(outside, "theirs")); err != nil {
 		t.Errorf("a link was followed: %v", err)
+	}
+}
+
+// A sweep of a large tree leaves room for others, and comes to its end.
+func TestASweepGoesOnWhereItStopped(t *testing.T) {
+	h := newHome(t)
+	for i := range 200 {
+		for j := range 20 {
+			h.put(t, fmt.Sprintf("profiles/.deleted-x/%d/%d", i, j), "")
+		}
+	}
+	dir, err := os.Open(filepath.Join(h.Root, "profiles"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer dir.Close()
+	for left, calls := true, 0; left; calls++ {
+		asked := 0
+		left, err = sweep(int(dir.Fd()), func() bool { asked++; return asked > 10 })
+		if err != nil || calls > 10000 || calls == 0 && !left {
+			t.Fatalf("call %d: left %v, %v", calls, left, err)
+		}
+	}
+	if entries, _ := dir.Readdirnames(-1); len(entries) > 0 {
+		t.Errorf("%v are left", entries)
 	}
 }
 
