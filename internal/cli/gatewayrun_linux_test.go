@@ -327,6 +327,7 @@ func TestReadinessIsTold(t *testing.T) {
 			t.Fatal(err)
 		}
 		w.Close()
+		r.SetReadDeadline(time.Now().Add(30 * time.Second))
 		if told, err := io.ReadAll(r); err != nil || string(told) != "\n" {
 			t.Errorf("%s: %q, %v", name, told, err)
 		}
