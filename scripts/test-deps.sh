@@ -15,6 +15,7 @@ docker.io|command -v dockerd|the docker engine with Docker
 podman netavark runc tini|command -v podman && command -v runc|the docker engine with Podman
 btrfs-progs|command -v mkfs.btrfs|a disk limit that the docker engine enforces
 mmdebstrap|command -v mmdebstrap|the docker engine with a Debian image
+s6|command -v s6-svscan|the s6 driver
 END
 }
 

@@ -74,6 +74,7 @@ func Run(ctx context.Context, o Options) (Report, error) {
 		{"copies of files", r.files},
 		{"many at once", r.many},
 		{"sandboxes of Docker", r.docker},
+		{"services", r.services},
 		{"memory", settled},
 	} {
 		r.progress(part.name)

@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"path"
 	"time"
 )
 
@@ -23,7 +24,22 @@ func credentials(_ context.Context, b *boot) error {
 	if first == "" && again == "" {
 		return nil
 	}
-	absent, err := b.home.absent("seed", authFile)
+	v, err := b.authHome()
+	if err != nil {
+		return err
+	}
+	if v != b.home {
+		defer v.root.Close()
+	}
+	dir := b.authDir(v)
+	if err := v.mkdir(dir); err != nil {
+		return err
+	}
+	return seedCredentials(v, path.Join(dir, authFile), first, again)
+}
+
+func seedCredentials(v *volume, file, first, again string) error {
+	absent, err := v.absent("seed", file)
 	switch {
 	case err != nil:
 		return err
@@ -31,11 +47,11 @@ func credentials(_ context.Context, b *boot) error {
 		if _, err := object([]byte(first)); err != nil {
 			return fmt.Errorf("cannot use HERMES_AUTH_JSON_BOOTSTRAP: %w", err)
 		}
-		return b.home.write(authFile, []byte(first), authMode)
+		return v.write(file, []byte(first), authMode)
 	case absent || again == "":
 		return nil
 	}
-	now, err := b.home.read(authFile)
+	now, err := v.read(file)
 	if err != nil {
 		return err
 	}
@@ -46,7 +62,7 @@ func credentials(_ context.Context, b *boot) error {
 	if then == nil {
 		return nil
 	}
-	return b.home.write(authFile, then, authMode)
+	return v.write(file, then, authMode)
 }
 
 // session is what of a provider's entry decides whether a seed replaces it.

@@ -51,7 +51,7 @@ func TestASessionThatEndedIsSeededAgain(t *testing.T) {
 		"a file that is nothing":   {``, seed("1"), false, true},
 		"a file with a mark":       {"\ufeff" + old(`,"last_auth_error":{"relogin_required":true}`), seed("1"), true, false},
 		"a seed that is no object": {old(""), `7`, false, true},
-		"a huge file":              {strings.Repeat(" ", largest) + old(""), seed("1"), false, true},
+		"a huge file":              {old(`,"last_auth_error":{"relogin_required":true}`) + strings.Repeat(" ", largest), seed("1"), false, true},
 	} {
 		f := newFixture(t, "HERMES_AUTH_JSON_REBOOTSTRAP="+c.seed)
 		f.write("opt/data/auth.json", c.file)
@@ -71,5 +71,37 @@ func TestASessionThatEndedIsSeededAgain(t *testing.T) {
 	f := newFixture(t, "HERMES_AUTH_JSON_REBOOTSTRAP="+seed("1"))
 	if f.boot(); f.exists("opt/data/auth.json") {
 		t.Error("a second seed made the file")
+	}
+}
+
+func TestCredentialsInARootOfTheirOwn(t *testing.T) {
+	const seed = "HERMES_AUTH_JSON_BOOTSTRAP={}"
+	f := newFixture(t, seed, "HERMES_AUTH_HOME=/opt/auth", "HERMES_HOME=/opt/data/profiles/office")
+	f.boot()
+	const file = "opt/auth/profiles/office/auth.json"
+	if f.read(file) != "{}" || f.owner(file) != hermes || f.mode(file) != 0o600 || f.owner("opt/auth") != hermes {
+		t.Errorf("%v %v", f.owner(file), f.mode(file))
+	}
+	if f.exists("opt/data/profiles/office/auth.json") || f.exists("opt/data/auth.json") || f.owner("opt") != [2]int{0, 0} {
+		t.Error("it is in the home, too")
+	}
+	f = newFixture(t, seed, "HERMES_AUTH_HOME=/opt/auth")
+	if f.boot(); f.owner("opt/auth/auth.json") != hermes || f.exists("opt/data/auth.json") {
+		t.Error("the default profile's are elsewhere")
+	}
+}
+
+func TestBadRootsOfCredentials(t *testing.T) {
+	for _, dir := range []string{"", "  ", "auth", "./auth", "~/a", " /opt/auth", "/opt/auth ", "/opt/auth\n", "/opt/a\nuth", "/", "//", "/etc", "/opt", "/opt/x/..", "/link", "/opt/hermes/x"} {
+		f := newFixture(t, "HERMES_AUTH_JSON_BOOTSTRAP={}", "HERMES_AUTH_HOME="+dir)
+		f.must(os.Symlink("/etc", f.at("link")))
+		r := f.boot()
+		if len(r.Shortfalls) != 1 || f.exists("opt/data/auth.json") || f.exists("auth.json") || f.exists("opt/auth") || f.exists("etc/auth.json") ||
+			f.exists("opt/x") || f.exists("opt/hermes/x") {
+			t.Errorf("%q: %q", dir, r.Shortfalls)
+		}
+		if f.owner("") != [2]int{0, 0} || f.mode("") != 0o755 || f.owner("opt") != [2]int{0, 0} || f.owner("etc") != [2]int{0, 0} {
+			t.Errorf("%q: something was given away", dir)
+		}
 	}
 }

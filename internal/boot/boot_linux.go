@@ -20,7 +20,7 @@ import (
 	"hermes.example/hermes/internal/supervise"
 )
 
-// Machine is what boots: where its files are, who we are in it, and what we were asked for.
+// Machine is what boots: where its files are and who we are in it.
 type Machine struct {
 	// Root is where its file system begins: "/", or a directory in tests. Other paths are those inside.
 	Root string
@@ -32,8 +32,6 @@ type Machine struct {
 	Account string
 	// Environ is the container's environment.
 	Environ []string
-	// Args are the words after the entrypoint.
-	Args []string
 	// UID, GID and Groups are who we are.
 	UID, GID int
 	Groups   []int
@@ -53,11 +51,11 @@ type Machine struct {
 }
 
 // Here is the machine that this process runs on, as our image has it.
-func Here(args []string, run Runner, log *slog.Logger) Machine {
+func Here(run Runner, log *slog.Logger) Machine {
 	groups, _ := os.Getgroups()
 	return Machine{
 		Root: "/", Install: "/opt/hermes", Program: "/opt/hermes/.venv/bin/hermes", Account: "hermes",
-		Environ: os.Environ(), Args: args, UID: os.Geteuid(), GID: os.Getegid(), Groups: groups,
+		Environ: os.Environ(), UID: os.Geteuid(), GID: os.Getegid(), Groups: groups,
 		Run: run, Log: log, Began: time.Now(), Now: time.Now, Random: rand.Reader,
 	}
 }
@@ -100,8 +98,7 @@ type Result struct {
 	// Foreign are services that the image brings for another supervisor.
 	Foreign []Foreign
 
-	env     environment
-	machine Machine
+	env environment
 }
 
 // Environ is the environment of every child: the container's, and what the boot found out.
@@ -149,14 +146,16 @@ type step struct {
 
 // Run boots. The error is a *StepError, or that of ctx.
 func Run(ctx context.Context, m Machine) (*Result, error) {
-	b := &boot{Machine: m, result: Result{machine: m, Root: m.UID == 0}}
+	b := &boot{Machine: m, result: Result{Root: m.UID == 0}}
 	defer b.close()
 	b.result.env = newEnvironment(m.Environ)
 	for _, s := range steps {
-		if err := ctx.Err(); err != nil {
-			return nil, err
+		err := ctx.Err()
+		if err == nil {
+			err = b.step(ctx, s)
 		}
-		if err := b.step(ctx, s); err != nil {
+		if err != nil {
+			b.result.Lease.Release()
 			return nil, err
 		}
 	}

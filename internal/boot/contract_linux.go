@@ -116,7 +116,8 @@ const (
 // below is a directory and those in it, as far as a browser can be from it.
 func (b *boot) below(dir string) (dirs []string) {
 	top := b.path(dir)
-	filepath.WalkDir(top, func(file string, entry os.DirEntry, err error) error {
+	// It cannot fail: what cannot be read holds no browser for us.
+	_ = filepath.WalkDir(top, func(file string, entry os.DirEntry, err error) error {
 		if err != nil || !entry.IsDir() {
 			return nil
 		}

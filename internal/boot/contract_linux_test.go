@@ -155,3 +155,25 @@ func TestTheScratchDirectory(t *testing.T) {
 		}
 	}
 }
+
+// A boot that is given up gives up what it holds.
+func TestABootThatIsEnded(t *testing.T) {
+	f := newFixture(t)
+	ctx, cancel := context.WithCancel(t.Context())
+	f.asked("{}", nil)
+	answer := f.Run
+	f.Run = func(ctx context.Context, c Command) ([]byte, error) {
+		cancel()
+		return answer(ctx, c)
+	}
+	if _, err := Run(ctx, f.Machine); !errors.Is(err, context.Canceled) {
+		t.Fatalf("the error is %v", err)
+	}
+	if strings.Contains(f.log.String(), `step="gateway state"`) {
+		t.Error("it went on")
+	}
+	f.Run = answer
+	if r := f.boot(); r.Lease == nil || r.Holder != nil {
+		t.Errorf("the lease is still held: %v", r.Holder)
+	}
+}

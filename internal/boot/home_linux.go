@@ -32,26 +32,35 @@ func home(_ context.Context, b *boot) error {
 	}
 	dir = path.Clean(dir)
 	b.result.Home, b.result.RootHome = dir, rootHome(dir)
-	if why := b.unfit(dir); why != "" {
-		return fmt.Errorf("cannot use HERMES_HOME %q: %s; name a directory of its own, as %s", dir, why, DefaultHome)
+	var err error
+	b.rootHome, err = b.openHome(b.result.RootHome)
+	if b.home = b.rootHome; err == nil && dir != b.result.RootHome {
+		b.home, err = b.openHome(dir)
 	}
-	fd, real, err := b.chase(dir)
 	if errors.Is(err, errLink) {
-		b.shortfall("refusing to repair, seed or lease %q: a link is in its place; name in HERMES_HOME the directory that it leads to", dir)
+		b.shortfall("refusing to repair, seed or lease it: %v; name in HERMES_HOME the directory that it leads to", err)
 		return nil
 	}
-	if err == nil {
-		if why := b.unfit(real); why != "" {
-			unix.Close(fd)
-			return fmt.Errorf("cannot use HERMES_HOME %q: it leads to %s, and %s", dir, real, why)
-		}
-		b.home = &volume{root: rooted.New(fd, rooted.NoLinks), name: dir, user: b.result.User}
-		return nil
-	}
-	if b.stranger {
+	if err != nil && b.stranger {
 		return b.guidance(err)
 	}
-	return fmt.Errorf("cannot use the home %q: %w", dir, err)
+	return err
+}
+
+// openHome opens a directory that can be a home.
+func (b *boot) openHome(dir string) (*volume, error) {
+	if why := b.unfit(dir); why != "" {
+		return nil, fmt.Errorf("cannot use %q as a home: %s; name a directory of its own in HERMES_HOME, as %s", dir, why, DefaultHome)
+	}
+	fd, real, err := b.chase(dir)
+	if err != nil {
+		return nil, fmt.Errorf("cannot use the home %q: %w", dir, err)
+	}
+	if why := b.unfit(real); why != "" {
+		unix.Close(fd)
+		return nil, fmt.Errorf("cannot use %q as a home: it leads to %s, and %s", dir, real, why)
+	}
+	return &volume{root: rooted.New(fd, rooted.NoLinks), name: dir}, nil
 }
 
 // rootHome is the home of all profiles: a named one's is in it, in "profiles".

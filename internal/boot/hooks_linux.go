@@ -42,10 +42,21 @@ func (b *boot) hook(ctx context.Context, file string) error {
 	}
 	ctx, stop := context.WithTimeout(ctx, hookTime)
 	defer stop()
-	if _, err := b.Run(ctx, Command{Argv: []string{b.path(file)}, Env: b.result.Environ(), Dir: "/"}); err != nil {
+	if _, err := b.Run(ctx, Command{Argv: []string{b.path(file)}, Env: b.hookEnvironment(), Dir: "/"}); err != nil {
 		return fmt.Errorf("the hook /%s failed: %w", file, err)
 	}
 	return nil
+}
+
+// hookEnvironment is everybody's but for the home: what root leaves in its own does not belong on the volume.
+func (b *boot) hookEnvironment() []string {
+	e := environment(b.result.Environ())
+	if home, set := environment(b.Environ).lookup("HOME"); set {
+		e.set("HOME", home)
+	} else {
+		e.unset("HOME")
+	}
+	return e
 }
 
 // foreignServices lists what the image brings to be supervised. What is more than a program to keep running is

@@ -9,19 +9,19 @@ import (
 
 // hook writes one that says its name.
 func (f *fixture) hook(name string, mode os.FileMode) {
-	f.write("etc/cont-init.d/"+name, "#!/bin/sh\necho "+name+" $(id -u) $HERMES_HOME >>"+f.at("said")+"\n")
+	f.write("etc/cont-init.d/"+name, "#!/bin/sh\necho "+name+" $(id -u) $HERMES_HOME $HOME >>"+f.at("said")+"\n")
 	f.must(os.Chmod(f.at("etc/cont-init.d/"+name), mode))
 }
 
 func TestHooksRunAfterTheBootInTheOrderOfTheirNames(t *testing.T) {
-	f := newFixture(t)
+	f := newFixture(t, "HOME=/root")
 	for _, name := range []string{"10-b", "02-a", "B", "a", ".hidden"} {
 		f.hook(name, 0o755)
 	}
 	f.write("etc/cont-init.d/05-fails", "#!/bin/sh\nexit 3\n")
 	f.must(os.Chmod(f.at("etc/cont-init.d/05-fails"), 0o755))
 	r := f.boot()
-	if got := f.read("said"); got != "02-a 0 /opt/data\n10-b 0 /opt/data\nB 0 /opt/data\na 0 /opt/data\n" {
+	if got := f.read("said"); got != "02-a 0 /opt/data /root\n10-b 0 /opt/data /root\nB 0 /opt/data /root\na 0 /opt/data /root\n" {
 		t.Errorf("they said %q", got)
 	}
 	if len(r.Shortfalls) != 1 || !strings.Contains(r.Shortfalls[0], "the hook /etc/cont-init.d/05-fails failed: exit status 3") {

@@ -167,8 +167,10 @@ func become(_ context.Context, b *boot) (err error) {
 	if b.hand, err = asuser.New(b.result.Files()); err != nil {
 		return fmt.Errorf("%w; root needs the capabilities SETUID and SETGID, or start as user %d", err, b.result.User.UID)
 	}
-	if b.home != nil {
-		b.home.hand, b.home.user = b.hand, b.result.User
+	for _, v := range []*volume{b.home, b.rootHome} {
+		if v != nil {
+			v.hand = b.hand
+		}
 	}
 	return nil
 }

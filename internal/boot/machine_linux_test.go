@@ -36,7 +36,7 @@ func TestMain(m *testing.M) {
 		os.Exit(m.Run())
 	}
 	log := slog.New(slog.NewTextHandler(os.Stderr, nil))
-	machine := Here(os.Args[1:], run, log)
+	machine := Here(run, log)
 	machine.Program = os.Getenv("BOOT_PROGRAM")
 	r, err := Run(context.Background(), machine)
 	if err != nil {

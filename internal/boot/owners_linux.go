@@ -46,6 +46,11 @@ func owners(ctx context.Context, b *boot) error {
 	for _, file := range single {
 		b.onlyIfThere(g.file(v, file))
 	}
+	if b.rootHome != v {
+		// Of another profile's home only what the way to ours leads through.
+		b.onlyIfThere(g.file(b.rootHome, "profiles"))
+		b.onlyIfThere(g.file(b.rootHome, ""))
+	}
 	if came {
 		g.give(v.root.FD(), &st, v.name)
 	}

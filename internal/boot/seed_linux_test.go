@@ -152,14 +152,36 @@ func TestHomesWithOddNames(t *testing.T) {
 }
 
 func TestWhatCannotBeAHome(t *testing.T) {
-	for _, home := range []string{"/", "/etc", "/etc/x", "/usr/lib/x", "/opt", "/opt/hermes", "/opt/hermes/data", "/tmp", "/proc/self", "relative", "~/x", "/opt/data/../../etc"} {
+	for _, home := range []string{"/", "/etc", "/etc/x", "/usr/lib/x", "/opt", "/opt/hermes", "/opt/hermes/data", "/tmp", "/proc/self", "/profiles/x", "relative", "~/x", "/opt/data/../../etc"} {
 		f := newFixture(t, "HERMES_HOME="+home)
 		if _, err := f.try(); err == nil || !strings.Contains(err.Error(), `boot stopped at "home"`) {
 			t.Errorf("%q: %v", home, err)
 		}
+		if f.exists("etc/x") || f.exists("usr") || f.exists("opt/hermes/data") || f.exists("profiles") {
+			t.Errorf("%q: something was made", home)
+		}
 		if f.owner("etc") != [2]int{0, 0} || f.owner("opt") != [2]int{0, 0} || f.owner("") != [2]int{0, 0} {
 			t.Errorf("%q: something was given away", home)
 		}
+	}
+}
+
+// The home of a profile: the way to it is the user's, and all profiles are supervised together.
+func TestTheHomeOfAProfile(t *testing.T) {
+	f := newFixture(t, "HERMES_HOME=/opt/data/profiles/office")
+	f.write("opt/data/cron/x", "")
+	r := f.boot()
+	if len(r.Shortfalls) > 0 || r.Lease == nil || r.RootHome != "/opt/data" || r.Home != "/opt/data/profiles/office" {
+		t.Errorf("%+v", r)
+	}
+	for file, want := range map[string][2]int{"": hermes, "/profiles": hermes, "/profiles/office/SOUL.md": hermes, "/cron/x": {0, 0}, "/" + lease.File: hermes} {
+		if got := f.owner("opt/data" + file); got != want {
+			t.Errorf("%q is %v's", file, got)
+		}
+	}
+	f.Environ = nil
+	if r := f.boot(); r.Lease != nil || r.Holder == nil {
+		t.Error("the home of all profiles is supervised twice")
 	}
 }
 

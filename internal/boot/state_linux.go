@@ -23,14 +23,17 @@ type boot struct {
 	users  userdb.Files
 	// stranger means that we are neither root nor the service user.
 	stranger bool
-	// home is the data volume; nil if there is a link in its place.
-	home *volume
-	hand *asuser.Hand
+	// home is the data volume; nil if there is a link in its place. rootHome is that of all profiles, often the same.
+	home, rootHome *volume
+	hand           *asuser.Hand
 	// skipped are the steps that were not ours to do.
 	skipped []string
 }
 
 func (b *boot) close() {
+	if b.rootHome != nil && b.rootHome != b.home {
+		b.rootHome.root.Close()
+	}
 	if b.home != nil {
 		b.home.root.Close()
 	}

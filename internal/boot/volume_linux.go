@@ -20,7 +20,6 @@ type volume struct {
 	root *rooted.Root
 	// name is its path, for messages.
 	name string
-	user User
 	hand *asuser.Hand
 }
 

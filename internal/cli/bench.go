@@ -32,6 +32,13 @@ func newBench(a *app) *cobra.Command {
 	cmd.Flags().BoolVar(&o.json, "json", false, "print one JSON object")
 	cmd.Flags().BoolVar(&o.quick, "quick", false, "leave out the minute of waiting before memory is measured again")
 	cmd.Flags().IntVar(&o.rounds, "rounds", 100, "how often each thing is measured")
+	cmd.AddCommand(&cobra.Command{
+		Use:    "supervisor",
+		Short:  "Be the supervisor that bench measures",
+		Hidden: true,
+		Args:   noArguments,
+		RunE:   func(*cobra.Command, []string) error { return bench.Supervisor(a.stdin, a.stdout) },
+	})
 	return cmd
 }
 

@@ -2,6 +2,7 @@ package cli
 
 import (
 	"context"
+	"errors"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -69,13 +70,16 @@ func runProfileLs(ctx context.Context, a *app, asJSON bool) error {
 // statuses are those of the gateways, by profile. Where nobody keeps gateways there are none.
 func (a *app) statuses(ctx context.Context) map[string]supervise.Status {
 	found := map[string]supervise.Status{}
-	_ = a.supervised(ctx, func(services control.Operations) error {
+	err := a.supervised(ctx, func(services control.Operations) error {
 		rows, err := gatewayRows(ctx, services)
 		for _, row := range rows {
 			found[row.Profile] = row.Status
 		}
 		return err
 	})
+	if err != nil && !errors.Is(err, errNoSupervisor) {
+		a.say("how the gateways are is not known: %v", err)
+	}
 	return found
 }
 

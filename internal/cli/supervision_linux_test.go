@@ -142,6 +142,9 @@ func TestTheProfileMayBeNamedBeforeTheCommandOrAfterIt(t *testing.T) {
 	if home, name, err := a.home(); err != nil || home.Root != root || name != "coder" {
 		t.Errorf("of a profile's own home: %+v, %s, %v", home, name, err)
 	}
+	if path, err := parse(t, []string{"-p", "coder", "sandbox", "exec", "--", "true"}); err != nil || path != "hermes sandbox exec" {
+		t.Errorf("a sandbox of a profile: %s, %v", path, err)
+	}
 	if _, stderr, status := run("-p", "Bad", "gateway", "start"); status != 2 || !strings.Contains(stderr, `cannot use "Bad"`) {
 		t.Errorf("%d, %s", status, stderr)
 	}
@@ -178,6 +181,16 @@ func TestAllGatewaysOneFailureStopsNone(t *testing.T) {
 	}
 	if slices.Contains(b.calls, "stop dashboard") {
 		t.Error("the dashboard is no gateway")
+	}
+	order := strings.Join(b.calls, ", ")
+	if !strings.HasPrefix(order, "stop gateway-default, stop gateway-a, stop gateway-z, wait ") {
+		t.Errorf("one waits for the other: %s", order)
+	}
+	b = newBoard("gateway-a")
+	b.fail["stop gateway-a"] = errors.New("it is stuck")
+	run, _ = supervisedApp(t, b)
+	if stdout, stderr, status := run("gateway", "stop", "--all"); status != 1 || stdout != "stopped 0 gateways\n" || !strings.Contains(stderr, `the gateway of "a": it is stuck`) {
+		t.Errorf("the only one: %d, %s, %s", status, stdout, stderr)
 	}
 	run, _ = supervisedApp(t, newBoard("dashboard"))
 	if stdout, _, status := run("gateway", "restart", "--all"); status != 0 || stdout != "no gateway is registered\n" {
@@ -269,6 +282,11 @@ func TestAProfilesLife(t *testing.T) {
 	if err := json.Unmarshal([]byte(stdout), &rows); err != nil || len(rows) != 2 || rows[0].Profile != "default" || rows[1].Desired != "running" || !rows[1].Autostart || rows[1].Status == nil {
 		t.Errorf("%s, %v", stdout, err)
 	}
+	b.fail["services"] = errors.New("it does not answer")
+	if stdout, stderr, status := run("profile", "ls"); status != 0 || !strings.Contains(stdout, "coder") || !strings.Contains(stderr, "it does not answer") {
+		t.Errorf("%d, %s, %s", status, stdout, stderr)
+	}
+	delete(b.fail, "services")
 	if stdout, _, status := run("profile", "show", "coder"); status != 0 || !strings.Contains(stdout, "starts at the next boot") || !strings.Contains(stdout, filepath.Dir(state)) {
 		t.Errorf("%d, %s", status, stdout)
 	}

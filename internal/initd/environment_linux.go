@@ -1,9 +1,6 @@
 package initd
 
-import (
-	"slices"
-	"strings"
-)
+import "strings"
 
 // lookup is a variable's value in an environment.
 func lookup(environ []string, name string) string {
@@ -13,10 +10,4 @@ func lookup(environ []string, name string) string {
 		}
 	}
 	return ""
-}
-
-// with is the environment with a variable set.
-func with(environ []string, name, value string) []string {
-	others := slices.DeleteFunc(slices.Clone(environ), func(e string) bool { return strings.HasPrefix(e, name+"=") })
-	return append(others, name+"="+value)
 }

@@ -1,12 +1,9 @@
 package initd
 
 import (
-	"path/filepath"
-	"time"
-
 	"hermes.example/hermes/internal/boot"
 	"hermes.example/hermes/internal/entry"
-	"hermes.example/hermes/internal/profile"
+	"hermes.example/hermes/internal/roster"
 	"hermes.example/hermes/internal/supervise"
 )
 
@@ -16,28 +13,13 @@ const (
 	dashboardPort = "9119"
 )
 
-// notify is the descriptor on which a gateway says that it listens, and readyWithin how long it may take.
-const (
-	notify      = 3
-	readyWithin = 90 * time.Second
-)
-
-// sentinels tell "gateway run" that it is the one that is supervised, and not to ask for another.
-var sentinels = []string{"HERMES_S6_SUPERVISED_CHILD=1", "HERMES_SUPERVISED_CHILD=1"}
-
 // offer is what can be kept running in this container: nothing else ever is, whoever asks.
 type offer struct{ result *boot.Result }
 
-// gateway is that of a profile. The real program is run by its path: the shim is for people.
+// gateway is that of a profile.
 func (o offer) gateway(name string) supervise.Service {
-	argv := []string{entry.Program}
-	if name != profile.Default {
-		argv = append(argv, "-p", name)
-	}
-	s := o.service(append(argv, "gateway", "run", "--replace"))
-	s.Env = append(with(s.Env, "HERMES_HOME", o.result.RootHome), sentinels...)
-	s.Log = filepath.Join(o.result.RootHome, "logs", "gateways", name)
-	s.Ready = supervise.Readiness{Notify: notify, Within: readyWithin}
+	s := roster.Gateway(entry.Program, o.result.RootHome, name, o.result.Environ())
+	s.User = o.result.Service()
 	return s
 }
 

@@ -34,7 +34,7 @@ const (
 
 // Options are whom the lease is for and what it stands on. Zero values mean this process and the real thing.
 type Options struct {
-	// Hand opens the file: it is the service user's.
+	// Hand opens the file: it is the service user's. Release closes it.
 	Hand *asuser.Hand
 	Self Holder
 	// Locks is what the file system can do.
@@ -305,6 +305,7 @@ func (l *Lease) Release() {
 		unix.Close(l.dir)
 		l.dir = -1
 	}
+	l.o.Hand.Close()
 }
 
 // open opens the file of a home, and nothing but a file that has no other name: a link would lead elsewhere.

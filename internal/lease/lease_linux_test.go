@@ -14,6 +14,8 @@ import (
 	"time"
 
 	"golang.org/x/sys/unix"
+
+	"hermes.example/hermes/internal/asuser"
 )
 
 // As another process this program holds the lease of a directory until its input ends.
@@ -121,13 +123,13 @@ func TestChildrenDoNotInheritIt(t *testing.T) {
 }
 
 // noLocks is a file system without them, blindLocks one whose locks do not leave the machine.
-type noLocks struct{ kernel }
+type noLocks struct{}
 
 func (noLocks) Lock(*os.File) error { return ErrNoLocks }
 func (noLocks) Test(*os.File) error { return ErrNoLocks }
 func (noLocks) Reach(*os.File) bool { panic("there are none") }
 
-type blindLocks struct{ noLocks }
+type blindLocks struct{}
 
 func (blindLocks) Lock(*os.File) error { return nil }
 func (blindLocks) Test(*os.File) error { return nil }
@@ -324,6 +326,45 @@ func TestAFileThatWasRemovedComesBack(t *testing.T) {
 		t.Errorf("it did not notice that another took it: %v", err)
 	}
 	stop()
+}
+
+// The file is the user's, and one of another user is replaced when nobody has the lease.
+func TestTheFileIsTheUsers(t *testing.T) {
+	if os.Geteuid() != 0 {
+		t.Skip("only root can use files as somebody else")
+	}
+	dir := t.TempDir()
+	fd := dirFD(t, dir)
+	for _, uid := range []int{54321, 54322} {
+		if err := os.Chown(dir, uid, uid); err != nil {
+			t.Fatal(err)
+		}
+		hand, err := asuser.New(asuser.User{UID: uid, GID: uid})
+		if err != nil {
+			t.Fatal(err)
+		}
+		l, err := Take(t.Context(), fd, Options{Hand: hand})
+		if err != nil {
+			t.Fatal(err)
+		}
+		var st unix.Stat_t
+		if err := unix.Fstatat(fd, File, &st, 0); err != nil || int(st.Uid) != uid {
+			t.Errorf("the file is %d's, %v", st.Uid, err)
+		}
+		stranger, err := asuser.New(asuser.User{UID: uid + 1, GID: uid + 1})
+		if err != nil {
+			t.Fatal(err)
+		}
+		var held *HeldError
+		if _, err := Take(t.Context(), fd, Options{Hand: stranger}); !errors.As(err, &held) {
+			t.Errorf("a stranger is told %v", err)
+		}
+		stranger.Close()
+		l.Release()
+		if err := hand.Do(func() error { return nil }); !errors.Is(err, os.ErrClosed) {
+			t.Errorf("its hand is left open: %v", err)
+		}
+	}
 }
 
 func TestWhatIsNotAFileIsRefused(t *testing.T) {

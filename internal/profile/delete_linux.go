@@ -1,10 +1,12 @@
 package profile
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"path/filepath"
 	"strings"
+	"time"
 
 	"golang.org/x/sys/unix"
 
@@ -57,19 +59,41 @@ func remove(profiles int, name string) error {
 	return nil
 }
 
-// Sweep removes what deletions that were interrupted have left, until stop says that it is enough.
-func (h *Home) Sweep(stop func() bool) error {
-	err := h.below(directory, func(profiles int) error {
-		names, err := entries(profiles)
-		for _, name := range names {
-			if strings.HasPrefix(name, deleted) && !stop() {
-				err = errors.Join(err, rmtree.RemoveAt(profiles, name, stop))
-			}
+// Sweep removes what deletions that were interrupted have left, until ctx ends. It does so in short pieces: the Hand is
+// others' as well, and a tree may be large.
+func (h *Home) Sweep(ctx context.Context) error {
+	for {
+		rest := false
+		err := h.below(directory, func(profiles int) (err error) {
+			end := time.Now().Add(piece)
+			rest, err = sweep(profiles, func() bool { return time.Now().After(end) || ctx.Err() != nil })
+			return err
+		})
+		if gone(err) {
+			return nil
 		}
-		return err
-	})
-	if gone(err) {
-		return nil
+		if err != nil || !rest || ctx.Err() != nil {
+			return err
+		}
 	}
-	return err
+}
+
+// piece is how long a sweep keeps others waiting.
+const piece = 20 * time.Millisecond
+
+// sweep removes what it can, and says whether it was stopped before it was through.
+func sweep(profiles int, stop func() bool) (rest bool, err error) {
+	names, err := entries(profiles)
+	for _, name := range names {
+		if !strings.HasPrefix(name, deleted) {
+			continue
+		}
+		switch removal := rmtree.RemoveAt(profiles, name, stop); removal {
+		case unix.ECANCELED:
+			return true, err
+		default:
+			err = errors.Join(err, removal)
+		}
+	}
+	return false, err
 }

@@ -69,7 +69,7 @@ func TestWhatComesBackByItself(t *testing.T) {
 // FuzzState shows that no content of a state file is more than a warning, and that what was understood stays
 // understood when it is written back.
 func FuzzState(f *testing.F) {
-	for _, seed := range []string{`{"desired_state":"running","pid":12,"x":[1,{"y":null}]}`, "\ufeff{}", "[]", "null", "", `{"pid":1e999}`, `{"desired_state":{}}`, `{"a":1,"a":2}`} {
+	for _, seed := range []string{`{"desired_state":"running","pid":12,"x":[1,{"y":null}]}`, "\ufeff{}", "[]", "null", "", `{"pid":1e999}`, `{"desired_state":[{}]}`, `{"a":1,"a":2}`} {
 		f.Add([]byte(seed))
 	}
 	f.Fuzz(func(t *testing.T, content []byte) {

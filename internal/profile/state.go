@@ -92,10 +92,12 @@ func (f fields) text(key string) string {
 		return ""
 	}
 	var s string
-	if json.Unmarshal(raw, &s) != nil || s == "" {
-		return string(raw)
+	if json.Unmarshal(raw, &s) == nil && s != "" {
+		return s
 	}
-	return s
+	var b bytes.Buffer
+	_ = json.Compact(&b, raw) // it was parsed once
+	return b.String()
 }
 
 // bytes is the content of a file with these keys.

@@ -152,20 +152,20 @@ type faulty struct {
 
 func newFaulty() *faulty { return &faulty{up: map[string]bool{}, fail: map[string]error{}} }
 
-func (f *faulty) call(verb, name string, needed bool) (error, func()) {
+func (f *faulty) call(verb, name string, needed bool) (done func(), err error) {
 	f.mu.Lock()
 	f.calls = append(f.calls, verb+" "+name)
 	if err := f.fail[verb+" "+name]; err != nil {
-		return err, f.mu.Unlock
+		return f.mu.Unlock, err
 	}
 	if _, known := f.up[name]; needed && !known {
-		return supervise.ErrNotRegistered, f.mu.Unlock
+		return f.mu.Unlock, supervise.ErrNotRegistered
 	}
-	return nil, f.mu.Unlock
+	return f.mu.Unlock, nil
 }
 
 func (f *faulty) set(verb, name string, needed, up bool) error {
-	err, done := f.call(verb, name, needed)
+	done, err := f.call(verb, name, needed)
 	defer done()
 	if err == nil {
 		f.up[name] = up
@@ -188,7 +188,7 @@ func (f *faulty) Restart(_ context.Context, name string) error {
 }
 
 func (f *faulty) Unregister(_ context.Context, name string) error {
-	err, done := f.call("unregister", name, false)
+	done, err := f.call("unregister", name, false)
 	defer done()
 	if err == nil {
 		delete(f.up, name)
@@ -197,7 +197,7 @@ func (f *faulty) Unregister(_ context.Context, name string) error {
 }
 
 func (f *faulty) Status(_ context.Context, name string) (supervise.Status, error) {
-	err, done := f.call("status", name, true)
+	done, err := f.call("status", name, true)
 	defer done()
 	if err != nil {
 		return supervise.Status{}, err
@@ -213,7 +213,7 @@ func (f *faulty) status(name string) supervise.Status {
 }
 
 func (f *faulty) List(context.Context) ([]supervise.Status, error) {
-	err, done := f.call("list", "", false)
+	done, err := f.call("list", "", false)
 	defer done()
 	var all []supervise.Status
 	for name := range f.up {

@@ -26,7 +26,7 @@ func (r *Roster) Watch(ctx context.Context) {
 	if idle {
 		return
 	}
-	if err := r.home.Sweep(func() bool { return ctx.Err() != nil }); err != nil {
+	if err := r.home.Sweep(ctx); err != nil {
 		r.log.Warn("files of deleted profiles remain", "why", err)
 	}
 	watcher := r.home.Watch()

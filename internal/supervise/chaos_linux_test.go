@@ -163,7 +163,6 @@ func TestTenThousandOrphansAreReaped(t *testing.T) {
 func TestManyAtTheSameTime(t *testing.T) {
 	random := seed(t)
 	b := newBench(t, nil)
-	b.log = New(Options{}).log // what is unregistered while it starts may be told of
 	var wg sync.WaitGroup
 	for i := range 50 {
 		r := rand.New(rand.NewPCG(random.Uint64(), 0))

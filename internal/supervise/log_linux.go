@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"log/slog"
 	"os"
 	"time"
 
@@ -40,10 +41,10 @@ func (s *Supervisor) listen(service *Service, pipe *os.File) *output {
 	}
 	log := &logdir.Writer{Place: s.place(service), Warn: func(err error, lost int) {
 		if err != nil {
-			s.log.Warn("the log of a service cannot be written; it goes on without", "service", service.Name, "error", err)
+			s.journal.tell(slog.LevelWarn, "the log of a service cannot be written; it goes on without", "service", service.Name, "error", err)
 			return
 		}
-		s.log.Warn("the log of a service is written again", "service", service.Name, "lost lines", lost)
+		s.journal.tell(slog.LevelWarn, "the log of a service is written again", "service", service.Name, "lost lines", lost)
 	}}
 	give := func(lines []byte) {
 		log.Write(time.Now(), lines)

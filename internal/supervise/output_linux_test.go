@@ -8,7 +8,6 @@ import (
 	"path/filepath"
 	"runtime"
 	"strings"
-	"sync"
 	"testing"
 	"time"
 )
@@ -44,13 +43,10 @@ func TestLinesGoToTheOutputRawAndToTheLogWithTheTime(t *testing.T) {
 // whole fails when a write is not of whole lines of one service.
 type whole struct {
 	t     *testing.T
-	mu    sync.Mutex
-	count map[byte]int
+	count map[byte]int // without a lock: the supervisor writes one after the other
 }
 
 func (w *whole) Write(p []byte) (int, error) {
-	w.mu.Lock()
-	defer w.mu.Unlock()
 	for line := range bytes.Lines(p) {
 		text, ended := bytes.CutSuffix(line, []byte{'\n'})
 		if !ended || len(bytes.Trim(text, string(text[:1]))) > 0 {
@@ -70,11 +66,11 @@ func TestLinesOfServicesNeverMix(t *testing.T) {
 	}
 	for _, c := range "abcd" {
 		b.until(string(c), in(Parked))
-		w.mu.Lock()
+	}
+	for _, c := range "abcd" {
 		if w.count[byte(c)] != each {
 			t.Errorf("%c said %d bytes", c, w.count[byte(c)])
 		}
-		w.mu.Unlock()
 	}
 }
 
@@ -128,6 +124,27 @@ func TestAnOutputThatNobodyReadsHoldsUpNoEnd(t *testing.T) {
 		t.Error(err)
 	}
 	close(out)
+}
+
+// Whoever still holds the pipe, what was said before the end is given.
+func TestTheLastWordsAreGiven(t *testing.T) {
+	for i := range 100 {
+		r, w, err := readable()
+		if err != nil {
+			t.Fatal(err)
+		}
+		said := strings.Repeat("last words\n", 5_000)
+		if _, err := w.WriteString(said); err != nil {
+			t.Fatal(err)
+		}
+		var heard strings.Builder
+		o := newOutput(r, func(lines []byte) { heard.Write(lines) }, func() {})
+		o.close()
+		w.Close()
+		if heard.String() != said {
+			t.Fatalf("round %d: %d of %d bytes were heard", i, heard.Len(), len(said))
+		}
+	}
 }
 
 func TestTheLogIsFollowedAcrossRestarts(t *testing.T) {

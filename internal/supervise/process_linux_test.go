@@ -82,6 +82,11 @@ func TestAllFatalSignals(t *testing.T) {
 }
 
 func TestWhatAServiceIsBornWith(t *testing.T) {
+	inherited, err := unix.Dup(0) // as a careless parent leaves them
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer unix.Close(inherited)
 	b := newBench(t, nil)
 	s := b.shell("born", `
 id -u; id -g; id -G; pwd; umask

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
+	"log/slog"
 	"os"
 	"path/filepath"
 	"slices"
@@ -106,7 +107,7 @@ func (s *Supervisor) spawn(service *Service) (_ *process, err error) {
 	p.signal = func(sig syscall.Signal) {
 		send := func(pid int) error { return tree.Signal(pid, sig) }
 		if err := s.options.Reaper.Signal(p.pid, send); err != nil {
-			s.log.Error("a service cannot be signalled", "service", service.Name, "pid", p.pid, "error", err)
+			s.journal.tell(slog.LevelError, "a service cannot be signalled", "service", service.Name, "pid", p.pid, "error", err)
 		}
 	}
 	out := s.listen(service, said)

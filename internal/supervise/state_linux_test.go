@@ -5,6 +5,7 @@ import (
 	"errors"
 	"log/slog"
 	"strings"
+	"sync/atomic"
 	"syscall"
 	"testing"
 	"testing/synctest"
@@ -27,7 +28,7 @@ type actor struct {
 	exited  chan syscall.WaitStatus
 	ready   chan struct{}
 	signals []syscall.Signal
-	deaf    bool // to everything but a kill
+	deaf    atomic.Bool // to everything but a kill
 	ended   bool
 }
 
@@ -71,7 +72,7 @@ func play(t *testing.T, f func(t *testing.T, s *stage)) {
 			p.close = func() { close(closed) }
 			p.signal = func(sig syscall.Signal) {
 				a.signals = append(a.signals, sig)
-				if !a.deaf {
+				if !a.deaf.Load() {
 					a.die(sig)
 				}
 			}
@@ -286,7 +287,7 @@ func TestTheDeafAreKilledAfterTheirGrace(t *testing.T) {
 		x.Stop = Stopping{Signal: int(syscall.SIGUSR1), Grace: 3 * time.Second}
 		s.must(s.Register(t.Context(), x, true))
 		s.is("up", Ready)
-		s.now.deaf = true
+		s.now.deaf.Store(true)
 		s.must(s.Stop(t.Context(), "x"))
 		s.pass(3*time.Second - 1)
 		if st := s.is("down", Halting); st.PID != 1001 || s.now.signals[0] != syscall.SIGUSR1 {
@@ -304,7 +305,7 @@ func TestWishesWhileItEnds(t *testing.T) {
 		ctx := t.Context()
 		s.must(s.Register(ctx, svc(), true))
 		s.is("up", Ready)
-		s.now.deaf = true
+		s.now.deaf.Store(true)
 		s.must(s.Stop(ctx, "x"))
 		s.is("down", Halting)
 		s.must(s.Start(ctx, "x"))
@@ -313,11 +314,74 @@ func TestWishesWhileItEnds(t *testing.T) {
 		if st := s.is("up", Ready); st.PID != 1002 {
 			t.Errorf("it is %+v", st)
 		}
-		s.now.deaf = true
+		s.now.deaf.Store(true)
 		s.must(s.Restart(ctx, "x"))
 		s.must(s.Stop(ctx, "x"))
 		s.now.exit(0)
 		s.is("down", Down)
+	})
+}
+
+func TestAStartWhileAFailureIsEndedComesAtOnce(t *testing.T) {
+	play(t, func(t *testing.T, s *stage) {
+		x := svc()
+		x.Ready = Readiness{Notify: 3, Within: time.Second}
+		s.must(s.Register(t.Context(), x, true))
+		s.is("up", Up)
+		s.now.deaf.Store(true)
+		s.pass(time.Second)
+		s.is("up", Halting)
+		s.must(s.Start(t.Context(), "x"))
+		s.now.exit(1)
+		if st := s.is("up", Up); st.PID != 1002 {
+			t.Errorf("it is %+v", st)
+		}
+	})
+}
+
+// A shutdown comes between the registration and the start that belongs to it.
+func TestWhatIsForgottenDoesNotStart(t *testing.T) {
+	play(t, func(t *testing.T, s *stage) {
+		x := svc()
+		u, err := s.add(&x)
+		s.must(err)
+		u.on(u.leave)
+		u.on(u.start)
+		synctest.Wait()
+		if s.starts > 0 {
+			t.Error("it was started")
+		}
+	})
+}
+
+func TestWishesWhileItStarts(t *testing.T) {
+	play(t, func(t *testing.T, s *stage) {
+		ctx := t.Context()
+		begin, real := make(chan struct{}), s.launch
+		s.launch = func(service *Service) (*process, error) { <-begin; return real(service) }
+		s.must(s.Register(ctx, svc(), true))
+		s.is("up", Starting)
+		s.must(s.Stop(ctx, "x"))
+		s.is("down", Starting)
+		begin <- struct{}{}
+		if st := s.is("down", Down); st.Last.Signal != "SIGTERM" {
+			t.Errorf("it is %+v", st)
+		}
+		s.must(s.Start(ctx, "x"))
+		s.must(s.Replace(ctx, svc(), true))
+		begin <- struct{}{}
+		s.is("up", Starting) // what was started is what it no longer is
+		begin <- struct{}{}
+		if st := s.is("up", Ready); st.PID != 1003 {
+			t.Errorf("it is %+v", st)
+		}
+		s.must(s.Stop(ctx, "x"))
+		s.must(s.Start(ctx, "x"))
+		done := make(chan error)
+		go func() { done <- s.Unregister(ctx, "x") }()
+		s.is("down", Starting)
+		begin <- struct{}{}
+		s.must(<-done)
 	})
 }
 
@@ -388,7 +452,7 @@ func TestNothingStartsAfterTheShutdown(t *testing.T) {
 		ctx := t.Context()
 		s.must(s.Register(ctx, svc(), true))
 		s.is("up", Ready)
-		s.now.deaf = true
+		s.now.deaf.Store(true)
 		done := make(chan []Survivor)
 		go func() { done <- s.Shutdown(ctx) }()
 		synctest.Wait()
@@ -410,7 +474,7 @@ func TestAHurriedShutdownGivesNoGrace(t *testing.T) {
 		x.Stop.Grace = time.Hour
 		s.must(s.Register(t.Context(), x, true))
 		s.is("up", Ready)
-		s.now.deaf = true
+		s.now.deaf.Store(true)
 		ctx, cancel := context.WithTimeout(t.Context(), 6*time.Second)
 		defer cancel()
 		begin := time.Now()
@@ -439,6 +503,40 @@ func TestWaitTellsWhatCameOfAWish(t *testing.T) {
 		go s.Unregister(t.Context(), "x")
 		if _, err := s.Wait(t.Context(), "x", func(st Status) bool { return st.State == Parked }); !errors.Is(err, ErrNotRegistered) {
 			t.Errorf("the error is %v", err)
+		}
+	})
+}
+
+// deaf is a log that nobody reads, until the test says so.
+type deaf struct {
+	slog.Handler
+	heard chan struct{}
+	lines *[]string
+}
+
+func (d deaf) Enabled(context.Context, slog.Level) bool { return true }
+func (d deaf) Handle(_ context.Context, r slog.Record) error {
+	<-d.heard
+	*d.lines = append(*d.lines, r.Message)
+	return nil
+}
+
+func TestALogThatNobodyReadsHoldsUpNothing(t *testing.T) {
+	play(t, func(t *testing.T, s *stage) {
+		s.journal.close()
+		var lines []string
+		log := deaf{slog.DiscardHandler, make(chan struct{}), &lines}
+		s.journal = newJournal(slog.New(log))
+		s.must(s.Register(t.Context(), svc(), true))
+		for range queued {
+			s.is("up", Ready)
+			s.must(s.Restart(t.Context(), "x"))
+		}
+		s.is("up", Ready)
+		close(log.heard)
+		s.journal.close()
+		if len(lines) != 1+queued+1 || lines[1] != "the log could not keep up" {
+			t.Errorf("%d lines: %q", len(lines), lines[:3])
 		}
 	})
 }

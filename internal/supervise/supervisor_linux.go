@@ -29,7 +29,7 @@ type Options struct {
 	Volume string
 	// Jitter is a number from 0 to 1 for the pauses before a restart; nil draws one.
 	Jitter func() float64
-	// Log is told of every change of a state; nil tells nobody.
+	// Log is told of every change of a state; nil tells nobody. Nothing waits for it.
 	Log *slog.Logger
 }
 
@@ -40,7 +40,7 @@ type Options struct {
 // Locking rule: mu is taken under a unit's lock, never the other way round.
 type Supervisor struct {
 	options Options
-	log     *slog.Logger
+	journal *journal
 	jitter  func() float64
 	launch  func(*Service) (*process, error)
 	forest  *tree.Forest
@@ -56,13 +56,15 @@ type Supervisor struct {
 
 // New makes a supervisor without services.
 func New(o Options) *Supervisor {
-	s := &Supervisor{options: o, log: o.Log, jitter: o.Jitter, forest: tree.NewForest(), units: make(map[string]*unit)}
+	s := &Supervisor{options: o, jitter: o.Jitter, forest: tree.NewForest(), units: make(map[string]*unit)}
 	s.launch = s.spawn
 	closeOnExec()
 	s.context, s.cancel = context.WithCancel(context.Background())
-	if s.log == nil {
-		s.log = slog.New(slog.DiscardHandler)
+	log := o.Log
+	if log == nil {
+		log = slog.New(slog.DiscardHandler)
 	}
+	s.journal = newJournal(log)
 	if s.jitter == nil {
 		s.jitter = rand.Float64
 	}
@@ -278,6 +280,9 @@ type Survivor struct {
 	Reason  string
 }
 
+// afterKill is how long a shutdown waits for what was killed: a machine that goes down has no more time.
+const afterKill = blocked + time.Second
+
 // Shutdown ends all services at the same time, whole trees, and forgets them; every later call finds none. Each has
 // its own grace; whatever runs when ctx ends is killed. It returns what survived even that.
 func (s *Supervisor) Shutdown(ctx context.Context) []Survivor {
@@ -292,7 +297,7 @@ func (s *Supervisor) Shutdown(ctx context.Context) []Survivor {
 		for _, u := range units {
 			u.on(u.hurry)
 		}
-		bounded, cancel := context.WithTimeout(context.Background(), 4*blocked)
+		bounded, cancel := context.WithTimeout(context.Background(), afterKill)
 		defer cancel()
 		gone(bounded, units)
 	}
@@ -305,6 +310,7 @@ func (s *Supervisor) Shutdown(ctx context.Context) []Survivor {
 		s.alive.Wait()
 		s.forest.Close()
 	}
+	s.journal.close()
 	return left
 }
 

@@ -161,7 +161,7 @@ func (u *unit) exited(status syscall.WaitStatus) {
 // stuck is the event that the kill left processes, which goes on.
 func (u *unit) stuck(pids []int) {
 	u.reason = fmt.Sprintf("processes %v do not end", pids)
-	u.s.log.Error("a service cannot be killed", "service", u.service.Name, "pids", pids)
+	u.s.journal.tell(slog.LevelError, "a service cannot be killed", "service", u.service.Name, "pids", pids)
 	u.tell()
 }
 
@@ -286,7 +286,7 @@ func (u *unit) enter(state State, reason string) {
 	if state == Parked || state == Backoff {
 		level = slog.LevelWarn
 	}
-	u.s.log.Log(u.s.context, level, "service", "name", u.service.Name, "state", string(state), "was", string(u.state), "reason", reason)
+	u.s.journal.tell(level, "service", "name", u.service.Name, "state", string(state), "was", string(u.state), "reason", reason)
 	u.state, u.since, u.reason, u.next = state, time.Now(), reason, time.Time{}
 	u.tell()
 }
@@ -313,7 +313,7 @@ func (u *unit) after(d time.Duration, event func()) {
 
 // impossible is a bug, and says so. A supervisor that ends itself for it would take every other service along.
 func (u *unit) impossible(event string) {
-	u.s.log.Error("bug: an event that cannot be", "service", u.service.Name, "event", event, "state", string(u.state))
+	u.s.journal.tell(slog.LevelError, "bug: an event that cannot be", "service", u.service.Name, "event", event, "state", string(u.state))
 }
 
 func (u *unit) status() Status {

@@ -32,29 +32,30 @@ const (
 )
 
 var heights = map[string]int{
-	"internal/wire":           wire,
-	"internal/guest":          guest,
-	"cmd/hermes-guest":        core, // above the guest, beside the sandbox
-	"sandbox":                 core,
-	"internal/addon":          core,
-	"internal/supervise":      core,
-	"internal/profile":        core,
-	"internal/roster":         shared, // above what supervises and the profiles
-	"internal/mainprog":       shared, // above what supervises
-	"sandbox/engine/internal": shared,
-	"sandbox/engine":          engine,
-	"sandbox/enginetest":      engine,
-	"internal/boot":           engine,
-	"internal/mounts":         engine, // beside the engines, which do not know it
-	"internal/containerargs":  engine, // the same
-	"internal/bench":          door,
-	"internal/doctor":         door,
-	"internal/gateway":        door,
-	"internal/dashboard":      door,
-	"internal/initd":          door, // joins boot and supervision
-	"internal/cli":            cli,
-	"cmd":                     program,
-	"test":                    program,
+	"internal/wire":                 wire,
+	"internal/guest":                guest,
+	"cmd/hermes-guest":              core, // above the guest, beside the sandbox
+	"sandbox":                       core,
+	"internal/addon":                core,
+	"internal/supervise":            core,
+	"internal/profile":              core,
+	"internal/roster":               shared, // above what supervises and the profiles
+	"internal/mainprog":             shared, // above what supervises
+	"sandbox/engine/internal":       shared,
+	"sandbox/engine":                engine,
+	"sandbox/enginetest":            engine,
+	"internal/boot":                 engine,
+	"internal/mounts":               engine, // beside the engines, which do not know it
+	"internal/containerargs":        engine, // the same
+	"internal/bench":                door,
+	"internal/doctor":               door,
+	"internal/gateway":              door,
+	"internal/dashboard":            door,
+	"internal/initd":                door, // joins boot and supervision
+	"internal/cli":                  cli,
+	"cmd":                           program,
+	"test":                          program,
+	"internal/supervise/drivertest": engine,
 }
 
 // Programs that must stay small, with all that they draw in.
@@ -127,7 +128,7 @@ func direct(from, path string) string {
 		return ""
 	}
 	switch {
-	case within(to, "sandbox/enginetest"), within(to, "internal/treetest"):
+	case within(to, "sandbox/enginetest"), within(to, "internal/supervise/drivertest"), within(to, "internal/treetest"):
 		return "it is for tests"
 	case within(to, "cmd"), within(to, "test") && !within(from, "test"):
 		return "nothing imports programs and tests"

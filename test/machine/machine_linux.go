@@ -234,13 +234,13 @@ func privileges(b Boot) []string {
 	return words
 }
 
-// child waits for the one child of unshare: PID 1.
+// child waits for the one child of unshare, PID 1, until it has the root of the machine.
 func (r *Running) child() int {
 	r.t.Helper()
 	tasks := fmt.Sprintf("/proc/%d/task/%d/children", r.cmd.Process.Pid, r.cmd.Process.Pid)
 	for end := time.Now().Add(10 * time.Second); time.Now().Before(end); {
 		if text, err := os.ReadFile(tasks); err == nil {
-			if pid, err := strconv.Atoi(strings.TrimSpace(string(text))); err == nil {
+			if pid, err := strconv.Atoi(strings.TrimSpace(string(text))); err == nil && inside(pid) {
 				return pid
 			}
 		}
@@ -252,6 +252,12 @@ func (r *Running) child() int {
 	}
 	r.t.Fatalf("the machine does not start: %s", r.Output())
 	return 0
+}
+
+// inside says whether a process has the machine's root: whatever entered it before would be at work on the host's files.
+func inside(pid int) bool {
+	root, err := os.Readlink(fmt.Sprintf("/proc/%d/root", pid))
+	return err == nil && root != "/"
 }
 
 // Output is what it has said so far, if the test kept no descriptor of its own for that.

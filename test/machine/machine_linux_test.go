@@ -31,6 +31,19 @@ func TestItCanBeEntered(t *testing.T) {
 	}
 }
 
+// What enters it as soon as it can is in its root, and not in the host's.
+func TestNobodyEntersTooEarly(t *testing.T) {
+	for range 10 {
+		m := New(t)
+		m.File("/inside", "", 0o644)
+		r := m.Start(Boot{Argv: []string{"/bin/sleep", "1000"}})
+		if out, code := r.Exec("", "ls", "/inside"); code != 0 {
+			t.Fatalf("it is elsewhere: %s", out)
+		}
+		r.Kill()
+	}
+}
+
 func TestRightsAreTaken(t *testing.T) {
 	m := New(t)
 	r := m.Start(Boot{User: "10000:10000:44", Restricted: true, ReadOnly: true, Argv: []string{"/bin/sh", "-c",

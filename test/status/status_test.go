@@ -68,7 +68,7 @@ func TestProblemsAreFound(t *testing.T) {
 	}
 }
 
-// testSources is the text of every test of the tree, the conformance suite included.
+// testSources is the text of every test of the tree, the conformance suites included.
 func testSources(t *testing.T) string {
 	t.Helper()
 	var all strings.Builder
@@ -81,7 +81,8 @@ func testSources(t *testing.T) string {
 		}
 		rel, _ := filepath.Rel(root, path)
 		rel = filepath.ToSlash(rel)
-		isTest := strings.HasSuffix(rel, "_test.go") || strings.HasPrefix(rel, "sandbox/enginetest/") && strings.HasSuffix(rel, ".go")
+		isSuite := strings.HasPrefix(rel, "sandbox/enginetest/") || strings.HasPrefix(rel, "internal/supervise/drivertest/")
+		isTest := strings.HasSuffix(rel, "_test.go") || isSuite && strings.HasSuffix(rel, ".go")
 		if !isTest || strings.HasPrefix(rel, "test/status/") { // the names in this file are made up
 			return nil
 		}

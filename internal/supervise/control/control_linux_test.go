@@ -239,6 +239,28 @@ func TestALogIsFollowedUntilTheClientLeaves(t *testing.T) {
 	}
 }
 
+// The time that a request may take must not end what it asked for.
+func TestALongAnswerOutlivesTheRequest(t *testing.T) {
+	l, err := Listen(filepath.Join(t.TempDir(), "hermes", "s"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := server(t.Context(), new(fake), slog.New(slog.DiscardHandler))
+	s.ReadTimeout = 100 * time.Millisecond
+	go s.Serve(l)
+	defer s.Close()
+	ctx, cancel := context.WithTimeout(t.Context(), 5*s.ReadTimeout)
+	defer cancel()
+	r, err := client(t, l.Addr().String()).Log(ctx, "x", 5, true)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer r.Close()
+	if _, err := io.ReadAll(r); !errors.Is(err, context.DeadlineExceeded) {
+		t.Errorf("the server ended it: %v", err)
+	}
+}
+
 func TestOddRequestsAreRefused(t *testing.T) {
 	f, path := serve(t)
 	for request, want := range map[string]int{

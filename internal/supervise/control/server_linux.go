@@ -28,7 +28,17 @@ const (
 
 // Serve answers until ctx ends. The listener, as Listen makes it, is closed then.
 func Serve(ctx context.Context, l net.Listener, ops Operations, log *slog.Logger) error {
-	s := &http.Server{
+	s := server(ctx, ops, log)
+	stop := context.AfterFunc(ctx, func() { s.Close() })
+	defer stop()
+	if err := s.Serve(l); !errors.Is(err, http.ErrServerClosed) {
+		return fmt.Errorf("cannot serve the control socket: %w", err)
+	}
+	return nil
+}
+
+func server(ctx context.Context, ops Operations, log *slog.Logger) *http.Server {
+	return &http.Server{
 		Handler:           handler(ops),
 		ReadHeaderTimeout: headerTime,
 		ReadTimeout:       requestTime,
@@ -38,12 +48,6 @@ func Serve(ctx context.Context, l net.Listener, ops Operations, log *slog.Logger
 		BaseContext:       func(net.Listener) context.Context { return ctx },
 		ConnContext:       func(ctx context.Context, c net.Conn) context.Context { return context.WithValue(ctx, peerKey{}, c) },
 	}
-	stop := context.AfterFunc(ctx, func() { s.Close() })
-	defer stop()
-	if err := s.Serve(l); !errors.Is(err, http.ErrServerClosed) {
-		return fmt.Errorf("cannot serve the control socket: %w", err)
-	}
-	return nil
 }
 
 type peerKey struct{}

@@ -154,6 +154,61 @@ func TestFollowingSurvivesRotation(t *testing.T) {
 	}
 }
 
+// Between a reader's last look at a file and its look for the next one the file grew and was rotated.
+func TestWhatIsWrittenJustBeforeARotationIsRead(t *testing.T) {
+	if os.Geteuid() != 0 {
+		t.Skip("only root has a hand that can be held")
+	}
+	hand, err := asuser.New(asuser.User{UID: 54321, GID: 54321})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer hand.Close()
+	w := writer(t)
+	w.Write(noon, []byte("one\n"))
+	for dir := w.Place.Dir; dir != os.TempDir() && dir != "/"; dir = filepath.Dir(dir) {
+		if err := os.Chmod(dir, 0o755); err != nil {
+			t.Fatal(err)
+		}
+	}
+	theirs := w.Place
+	theirs.Hand = hand
+	r, err := theirs.Read(t.Context(), -1, true)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer r.Close()
+	scanner := bufio.NewScanner(r)
+	scanner.Scan()
+	held, release := make(chan struct{}), make(chan struct{})
+	go hand.Do(func() error { close(held); <-release; return nil })
+	<-held
+	next := make(chan string)
+	go func() {
+		for scanner.Scan() {
+			_, said, _ := strings.Cut(scanner.Text(), " ")
+			next <- said
+		}
+	}()
+	time.Sleep(2 * poll) // the reader has found the end by now, and waits for the hand
+	w.Write(noon, []byte("two\n"))
+	w.mu.Lock()
+	w.size = FileSize
+	w.mu.Unlock()
+	w.Write(noon, []byte("three\n"))
+	close(release)
+	for _, want := range []string{"two", "three"} {
+		select {
+		case got := <-next:
+			if got != want {
+				t.Fatalf("%q instead of %q", got, want)
+			}
+		case <-time.After(20 * time.Second):
+			t.Fatalf("%q never comes", want)
+		}
+	}
+}
+
 func TestFollowingEndsWithItsContext(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	r, err := Place{Dir: filepath.Join(t.TempDir(), "none")}.Read(ctx, 10, true)

@@ -106,6 +106,9 @@ func (d *Driver) read(name string) (r record, n notes, err error) {
 			return err
 		}
 		content, err := small(filepath.Join(dir, "supervise/status"))
+		if errors.Is(err, fs.ErrNotExist) {
+			return errNoReader // not yet: the FIFO is opened first
+		}
 		if err != nil {
 			return err
 		}

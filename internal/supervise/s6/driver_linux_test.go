@@ -165,6 +165,10 @@ func TestBadNamesAreRefused(t *testing.T) {
 	if names := r.names(); len(names) > 0 {
 		t.Errorf("left behind is %v", names)
 	}
+	r.ok(r.Replace(t.Context(), r.service("gateway-a", "true"), true))
+	if _, err := r.Status(t.Context(), "gateway-a/supervise/.."); !errors.Is(err, supervise.ErrNotRegistered) {
+		t.Errorf("a path is a name: %v", err)
+	}
 }
 
 // The longest name that there can be is registered.
@@ -291,6 +295,7 @@ func TestAPauseInRunCanBeEnded(t *testing.T) {
 			pausing, n, _ = r.read(s.Name)
 			return pausing.runs() && n.pausing && pausing.ended.ExitStatus() == 1 && n.ended == 1
 		})
+		r.eventually("it sleeps", func() bool { return sleeps(pausing.pid) })
 		if st, err := r.Status(ctx, s.Name); err != nil || st.State != supervise.Backoff || st.PID != 0 || time.Until(st.Next) < 30*time.Minute {
 			t.Errorf("its status is %+v, %v", st, err)
 		}
@@ -307,6 +312,13 @@ func TestAPauseInRunCanBeEnded(t *testing.T) {
 	if unix.Kill(-pausing.pid, 0) == nil {
 		t.Error("something of it waits still")
 	}
+}
+
+// sleeps says whether a process waits for a sleep of its own.
+func sleeps(pid int) bool {
+	child, _ := os.ReadFile(fmt.Sprintf("/proc/%d/task/%d/children", pid, pid))
+	cmdline, _ := os.ReadFile(fmt.Sprintf("/proc/%s/cmdline", strings.TrimSpace(string(child))))
+	return strings.HasPrefix(string(cmdline), "sleep\x00")
 }
 
 // What is wanted outlives the supervisor, too.

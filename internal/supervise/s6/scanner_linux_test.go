@@ -71,6 +71,7 @@ func (r *real) start() {
 	r.cmd = exec.Command("s6-svscan", r.scan)
 	r.cmd.Stdout, r.cmd.Stderr = r.said, r.said
 	r.cmd.Dir = r.home
+	r.cmd.Env = []string{"PATH=" + r.decoys() + ":/usr/bin:/bin"}
 	r.cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
 	if r.user != nil {
 		r.cmd.SysProcAttr.Credential = &syscall.Credential{Uid: stranger, Gid: stranger, Groups: []uint32{stranger + 1}}
@@ -92,6 +93,17 @@ func (r *real) start() {
 		}
 	})
 	r.eventually("the scanner takes orders", r.scanned)
+}
+
+// decoys is a directory of programs that the scripts must not take for the system's.
+func (r *real) decoys() string {
+	r.t.Helper()
+	dir := filepath.Join(r.home, "decoys")
+	r.ok(os.MkdirAll(dir, 0o755))
+	for _, name := range []string{"cat", "env", "date", "id", "s6-log"} {
+		r.ok(os.WriteFile(filepath.Join(dir, name), []byte("#!/bin/false\n"), 0o755))
+	}
+	return dir
 }
 
 func (r *real) eventually(what string, is func() bool) {

@@ -37,7 +37,8 @@ func TestFinishCountsFailures(t *testing.T) {
 		if pause := noted(t, dir, "pause"); pause < least || pause > least*3/2 {
 			t.Errorf("failure %d: the pause is %v", i, pause)
 		}
-		finish(t, dir, "75 0") // is none
+		finish(t, dir, "75 0") // neither is one
+		finish(t, dir, "256 15")
 	}
 	if code := finish(t, dir, "1 0"); code != 125 {
 		t.Errorf("after the last failure it ends with %d", code)

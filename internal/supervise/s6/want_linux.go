@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
 
@@ -43,7 +44,9 @@ func status(name string, r record, n notes) supervise.Status {
 		st.Last = r.exit(n.endedAt)
 	}
 	switch {
-	case r.wantUp && (n.pausing || !r.runs()):
+	case r.wantUp && !r.runs() && !n.pausing:
+		st.State = supervise.Starting
+	case r.wantUp && n.pausing:
 		st.State, st.Next = supervise.Backoff, n.until
 		if st.Last != nil {
 			st.Reason = fmt.Sprintf("it ended with status %d", st.Last.Code)
@@ -157,7 +160,7 @@ func (d *Driver) Restart(ctx context.Context, name string) error {
 		return controlError(name, "restart", err)
 	}
 	err = d.hand.Do(func() error { return os.WriteFile(filepath.Join(d.slot(name), "data/asked"), nil, 0o644) })
-	if err != nil {
+	if err != nil && !errors.Is(err, fs.ErrNotExist) { // a slot of somebody else's making has no data, and no such finish
 		return controlError(name, "restart", err)
 	}
 	if err := d.tell(name, "restart", wantDown+wantUp); err != nil {

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -37,10 +38,14 @@ func (f *Forest) Close() {
 }
 
 // group is a cgroup of one tree.
-type group struct{ dir *os.File }
+type group struct {
+	base   string
+	dir    *os.File
+	census *census
+}
 
 // newGroup makes one. Without it the members are found in /proc: that is no error.
-func newGroup(base, name string) *group {
+func newGroup(base, name string, c *census) *group {
 	path := filepath.Join(base, name)
 	if err := os.Mkdir(path, 0o755); err != nil {
 		return nil
@@ -50,7 +55,7 @@ func newGroup(base, name string) *group {
 		os.Remove(path)
 		return nil
 	}
-	return &group{dir}
+	return &group{base, dir, c}
 }
 
 func (g *group) fd() int { return int(g.dir.Fd()) }
@@ -58,6 +63,9 @@ func (g *group) fd() int { return int(g.dir.Fd()) }
 // end lets the kernel kill the members, those too that are born meanwhile.
 func (g *group) end() []int {
 	for p := newPace(); g.populated(); {
+		if g.release(); !g.populated() {
+			break
+		}
 		_ = os.WriteFile(filepath.Join(g.dir.Name(), "cgroup.kill"), []byte("1"), 0) // seen to below
 		// It passes over processes whose first thread has ended.
 		for _, pid := range g.members() {
@@ -68,6 +76,34 @@ func (g *group) end() []int {
 		}
 	}
 	return nil
+}
+
+// release moves sandboxes out of the cgroup, each from its guest down, until a look finds none. Where it may not, they
+// end with the service.
+func (g *group) release() {
+	for moved := true; moved; {
+		moved = false
+		members := g.members()
+		for _, p := range sandboxed(g.census.take()) {
+			if slices.Contains(members, p.pid) && os.WriteFile(filepath.Join(g.base, "cgroup.procs"), []byte(strconv.Itoa(p.pid)), 0) == nil {
+				moved = true
+			}
+		}
+	}
+}
+
+// sandboxed are the guests among some processes, and all below them.
+func sandboxed(all []process) []process {
+	inside := make(map[int]bool)
+	for grown := true; grown; {
+		grown = false
+		for _, p := range all {
+			if !inside[p.pid] && (p.guest || inside[p.parent]) {
+				inside[p.pid], grown = true, true
+			}
+		}
+	}
+	return slices.DeleteFunc(slices.Clone(all), func(p process) bool { return !inside[p.pid] })
 }
 
 // populated asks the kernel whether anything lives there. A list of members does not tell: who forks and ends all

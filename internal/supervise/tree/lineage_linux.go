@@ -8,7 +8,8 @@ import (
 
 // lineage finds the processes of a tree in /proc. A process belongs to it whose parent does; that is in the session
 // or process group of the first process; or that lost its parent, so that it is now ours or PID 1's child, and has
-// the mark in its environment. Who was once seen to belong to it goes on to.
+// the mark in its environment. Who was once seen to belong to it goes on to. The guest of a sandbox that the service
+// made belongs to nobody, and so do the processes below it.
 type lineage struct {
 	first int
 	mark  string
@@ -46,7 +47,7 @@ func (l lineage) members(all []process) []process {
 		orphan := p.parent == self || p.parent == 1
 		verdict := false
 		switch {
-		case p.pid == self || p.pid == 1:
+		case p.pid == self || p.pid == 1 || p.guest && p.session != l.first:
 		case seen && started == p.started:
 			verdict = true
 		case !recycled && (p.session == l.first || p.group == l.first):

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"os"
 	"strconv"
+	"strings"
 	"sync"
 )
 
@@ -12,6 +13,7 @@ type process struct {
 	pid, parent, group, session int
 	started                     uint64
 	zombie                      bool
+	guest                       bool // the guest of a sandbox
 }
 
 // census lists the machine's processes. Those who ask at the same time share one look, which begins after they asked:
@@ -92,7 +94,15 @@ func parseStat(stat []byte) (process, bool) {
 		zombie: (fields[state][0] == 'Z' || fields[state][0] == 'X') && number(fields[threads]) <= 1,
 	}
 	p.started, _ = strconv.ParseUint(string(fields[started]), 10, 64)
+	p.guest = isGuest(string(stat[open+1 : closing]))
 	return p, p.pid > 0
+}
+
+// isGuest knows the guest of a sandbox by its name: that of its program, "guest-" and a digest, as far as the kernel
+// keeps it. It tells nobody more of itself.
+func isGuest(name string) bool {
+	digest, ok := strings.CutPrefix(name, "guest-")
+	return ok && len(name) == 15 && strings.Trim(digest, "0123456789abcdef") == ""
 }
 
 // hasEnvironment says whether a process was started with an entry in its environment. One that cannot be read has not.

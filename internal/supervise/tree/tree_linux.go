@@ -3,6 +3,9 @@
 // The supervisor uses it, once a process of a service. Where it may make a cgroup the kernel knows the members;
 // otherwise they are found in /proc, by descent, session, process group and a mark in their environment. It must
 // never signal a process of which that is not known.
+//
+// A sandbox that a service made is not part of it: it is to be found again by whoever comes next, and has a lease of
+// its own.
 package tree
 
 import (
@@ -39,7 +42,7 @@ type Tree struct {
 func (f *Forest) Plant() *Tree {
 	t := &Tree{forest: f, mark: Variable + "=" + rand.Text()}
 	if f.Cgroups() {
-		t.group = newGroup(f.base, t.mark[len(Variable)+1:])
+		t.group = newGroup(f.base, t.mark[len(Variable)+1:], &f.census)
 	}
 	return t
 }

@@ -3,6 +3,7 @@ package tree
 import (
 	"os"
 	"os/exec"
+	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
@@ -158,6 +159,35 @@ func TestOthersAreLeftAlone(t *testing.T) {
 		cmd.Wait()
 		if pids := numbers(t, beside); len(living(pids)) != 2 {
 			t.Errorf("of %v live %v", pids, living(pids))
+		}
+	})
+}
+
+// A sandbox outlives the service that made it: here its guest is another program under a guest's name.
+func TestASandboxIsNotPartOfTheService(t *testing.T) {
+	forests(t, func(t *testing.T, f *Forest) {
+		guest := filepath.Join(t.TempDir(), "guest-0123456789abcdef")
+		if out, err := exec.Command("cp", "/bin/bash", guest).CombinedOutput(); err != nil {
+			t.Fatal(string(out))
+		}
+		tr, cmd, said := grow(t, f, `exec 3< <(env -i PATH="$PATH" setsid `+guest+` -c 'setsid sleep 1000 >/dev/null & echo $$ $!; exec >/dev/null; wait')
+read guest below <&3; sleep 1000 >/dev/null & echo $guest $below $!; wait`)
+		pids := numbers(t, said)
+		t.Cleanup(func() {
+			for _, pid := range pids[:2] {
+				unix.Kill(pid, unix.SIGKILL)
+			}
+			// Its cgroup, which is the forest's, can be removed when they have ended.
+			for end := time.Now().Add(bound); len(living(pids)) > 0 && time.Now().Before(end); {
+				time.Sleep(time.Millisecond)
+			}
+		})
+		if left := tr.End(); left != nil {
+			t.Errorf("%v are left", left)
+		}
+		cmd.Wait()
+		if alive := living(pids); !slices.Equal(alive, pids[:2]) {
+			t.Errorf("of %v live %v", pids, alive)
 		}
 	})
 }
