@@ -16,6 +16,7 @@ import (
 
 	"hermes.example/hermes/internal/supervise/reaper"
 	"hermes.example/hermes/internal/supervise/tree"
+	"hermes.example/hermes/test/machine"
 )
 
 // bound is how long anything may take before it is taken for hung.
@@ -32,7 +33,7 @@ func TestMain(m *testing.M) {
 		helpers[name]()
 		return
 	}
-	os.Exit(m.Run())
+	os.Exit(machine.Alone(m))
 }
 
 // The one reaper of this process: no test here may use os/exec.

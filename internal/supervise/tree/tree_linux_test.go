@@ -13,6 +13,8 @@ import (
 	"time"
 
 	"golang.org/x/sys/unix"
+
+	"hermes.example/hermes/test/machine"
 )
 
 const bound = 60 * time.Second
@@ -22,7 +24,7 @@ func TestMain(m *testing.M) {
 	if err := unix.Prctl(unix.PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0); err != nil {
 		panic(err)
 	}
-	os.Exit(m.Run())
+	os.Exit(machine.Alone(m))
 }
 
 // grow starts a script in a session of its own, as a tree, and waits until it says a line.
@@ -267,4 +269,14 @@ func FuzzStat(f *testing.F) {
 			t.Errorf("%q is process %d", stat, p.pid)
 		}
 	})
+}
+
+// A mistake in this package must not reach beyond its own tests.
+func TestTheseTestsAreAlone(t *testing.T) {
+	if os.Geteuid() != 0 {
+		t.Skip("only root can make namespaces without further ado")
+	}
+	if all := processes(); os.Getpid() != 1 || len(all) > 50 {
+		t.Errorf("we are %d among %d processes", os.Getpid(), len(all))
+	}
 }
