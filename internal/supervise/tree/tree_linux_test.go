@@ -108,9 +108,10 @@ exec 3< <(bash -c 'setsid sleep 1000 >/dev/null & echo $!'); read d <&3
 
 func TestEverybodyIsFound(t *testing.T) {
 	forests(t, func(t *testing.T, f *Forest) {
-		tr, cmd, said := grow(t, f, runaways+`echo $a $b $c $d $$; wait`)
+		// The one without an environment has nothing but its parent.
+		tr, cmd, said := grow(t, f, runaways+`env -i setsid sleep 1000 & e=$!; until [ "$(cat /proc/$e/comm)" = sleep ]; do :; done; echo $a $b $c $d $e $$; wait`)
 		pids := numbers(t, said)
-		if alive := living(pids); len(alive) != 5 {
+		if alive := living(pids); len(alive) != 6 {
 			t.Fatalf("of %v live %v", pids, alive)
 		}
 		if left := tr.End(); left != nil {
@@ -172,7 +173,7 @@ func TestASandboxIsNotPartOfTheService(t *testing.T) {
 		if out, err := exec.Command("cp", "/bin/bash", guest).CombinedOutput(); err != nil {
 			t.Fatal(string(out))
 		}
-		tr, cmd, said := grow(t, f, `exec 3< <(env -i PATH="$PATH" setsid `+guest+` -c 'setsid sleep 1000 >/dev/null & echo $$ $!; exec >/dev/null; wait')
+		tr, cmd, said := grow(t, f, `exec 3< <(env -i PATH="$PATH" setsid `+guest+` -c 'setsid sleep 1000 >/dev/null & until [ "$(cat /proc/$!/comm)" = sleep ]; do :; done; echo $$ $!; exec >/dev/null; wait')
 read guest below <&3; sleep 1000 >/dev/null & echo $guest $below $!; wait`)
 		pids := numbers(t, said)
 		t.Cleanup(func() {
