@@ -55,38 +55,51 @@ func runGateway(ctx context.Context, a *app, o *gatewayRunOptions) error {
 	if err != nil {
 		return settings(err)
 	}
-	supervised := false
+	options := gateway.Options{Profile: g.name, Dir: g.dir(), Replace: o.replace, Ready: notify.Tell, Log: a.logger()}
 	for _, name := range sentinels {
-		supervised = supervised || config.Switch(a.lookup, name)
+		options.Supervised = options.Supervised || config.Switch(a.lookup, name)
 	}
-	beside := false // a supervisor runs beside this gateway
-	if !supervised {
+	kept := false
+	if !options.Supervised {
 		here := o.noSupervise || config.Switch(a.lookup, noSupervise)
-		err := a.supervised(ctx, func(services control.Operations) error {
-			if beside = true; here {
-				return nil
-			}
-			return services.Start(ctx, roster.ServiceName(g.name))
-		})
-		switch {
-		case errors.Is(err, errNoSupervisor):
-		case err != nil:
+		if kept, err = a.handOver(ctx, g.name, here); err != nil {
 			return cannot("start the gateway", noGateway(g.name, err))
-		case !here:
+		}
+		if kept && !here {
 			a.say("the gateway of %q is kept up under s6 supervision, and this command only waits; to serve it here use --no-supervise, or set %s=1", g.name, noSupervise)
 			return heartbeat(ctx)
 		}
 	}
-	s, err := a.gatewaySettings(g)
-	if err != nil {
-		return settings(err)
-	}
-	options := gateway.Options{
-		Profile: g.name, Dir: g.dir(), Settings: s, Supervised: supervised, Replace: o.replace, Ready: notify.Tell, Log: a.logger(),
-	}
-	if !beside { // it would be what the next boot starts
+	if !kept { // beside a supervisor, what is written down is what the next boot starts
 		options.Records = &profile.Home{Root: g.root}
 	}
+	return a.serveGateway(ctx, g, options)
+}
+
+// handOver asks the supervisor of this machine, if there is one, to keep the gateway up, unless it is to be here.
+func (a *app) handOver(ctx context.Context, name string, here bool) (kept bool, err error) {
+	err = a.supervised(ctx, func(services control.Operations) error {
+		if kept = true; here {
+			return nil
+		}
+		return services.Start(ctx, roster.ServiceName(name))
+	})
+	if errors.Is(err, errNoSupervisor) {
+		err = nil
+	}
+	return kept, err
+}
+
+func (a *app) serveGateway(ctx context.Context, g agent, options gateway.Options) error {
+	if os.Geteuid() == 0 && !config.Switch(a.lookup, "HERMES_ALLOW_ROOT_GATEWAY") {
+		return settings(errors.New("cannot run a gateway as root: what it does must not have all rights; run it as another user, or set HERMES_ALLOW_ROOT_GATEWAY=1"))
+	}
+	if g.name == profile.Default {
+		if err := g.needHome(); err != nil {
+			return err
+		}
+	}
+	options.Settings, options.Problem = a.gatewaySettings(g)
 	restart := make(chan struct{}, 1)
 	options.Restart = restart
 	defer onSignal(syscall.SIGUSR1, func() {
@@ -96,23 +109,14 @@ func runGateway(ctx context.Context, a *app, o *gatewayRunOptions) error {
 		}
 	})()
 	a.drains.Store(true)
-	err = gateway.Run(ctx, options)
+	err := gateway.Run(ctx, options)
 	if isA[*gateway.ConfigError](err) {
 		return settings(err)
 	}
 	return err
 }
 
-// gatewaySettings reads what the gateway needs, and refuses what must not be served.
 func (a *app) gatewaySettings(g agent) (config.Gateway, error) {
-	if os.Geteuid() == 0 && !config.Switch(a.lookup, "HERMES_ALLOW_ROOT_GATEWAY") {
-		return config.Gateway{}, errors.New("cannot run a gateway as root: what it does must not have all rights; run it as another user, or set HERMES_ALLOW_ROOT_GATEWAY=1")
-	}
-	if g.name == profile.Default {
-		if err := g.needHome(); err != nil {
-			return config.Gateway{}, err
-		}
-	}
 	lookup, err := a.settled(g)
 	if err != nil {
 		return config.Gateway{}, err

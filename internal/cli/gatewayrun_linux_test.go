@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/json"
 	"io"
+	"net"
 	"net/http"
 	"os"
 	"os/exec"
@@ -181,6 +182,30 @@ func TestAGatewayEndsAsItIsAsked(t *testing.T) {
 	}
 }
 
+// Whoever asks twice does not get it faster: somebody is still being served.
+func TestAGatewayThatIsAskedTwiceStillDrains(t *testing.T) {
+	p := hermes(t, t.TempDir(), nil, "gateway", "run")
+	address := p.address()
+	slow, err := net.Dial("tcp", strings.TrimPrefix(address, "http://"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	io.WriteString(slow, "GET /health HTTP/1.1\r\n")
+	answer, err := http.Get(address + "/health") // who came first was let in first
+	if err != nil {
+		t.Fatal(err)
+	}
+	answer.Body.Close()
+	p.cmd.Process.Signal(syscall.SIGTERM)
+	p.says("draining")
+	p.cmd.Process.Signal(syscall.SIGTERM)
+	p.cmd.Process.Signal(syscall.SIGINT)
+	slow.Close()
+	if got := p.ends(); got != 0 {
+		t.Errorf("status %d", got)
+	}
+}
+
 // Under a supervisor the gateway is that one's, and what remains is one heartbeat, which is not this program.
 func TestUnderASupervisorAHeartbeatRemains(t *testing.T) {
 	for name, test := range map[string]struct {
@@ -264,10 +289,14 @@ func TestAGatewayThatCannotRunSaysWhyOnce(t *testing.T) {
 		"no name":     {[]string{"HERMES_HOME=/nowhere/profiles/Bad Name"}, 78, "name of a profile"},
 		"no profile":  {[]string{"HERMES_HOME=/nowhere/profiles/absent"}, 1, "absent"},
 	} {
-		p := hermes(t, t.TempDir(), test.env, "gateway", "run")
+		home := t.TempDir()
+		p := hermes(t, home, test.env, "gateway", "run")
 		p.says("hermes: cannot", test.says)
 		if got := p.ends(); got != test.status {
 			t.Errorf("%s: status %d, want %d", name, got, test.status)
+		}
+		if !strings.Contains(strings.Join(test.env, ""), "HERMES_HOME") && stateOf(t, home)["gateway_state"] != "startup_failed" {
+			t.Errorf("%s: written: %v", name, stateOf(t, home))
 		}
 	}
 }
@@ -298,6 +327,7 @@ func TestReadinessIsTold(t *testing.T) {
 			t.Fatal(err)
 		}
 		w.Close()
+		r.SetReadDeadline(time.Now().Add(30 * time.Second))
 		if told, err := io.ReadAll(r); err != nil || string(told) != "\n" {
 			t.Errorf("%s: %q, %v", name, told, err)
 		}

@@ -182,6 +182,16 @@ func TestAllGatewaysOneFailureStopsNone(t *testing.T) {
 	if slices.Contains(b.calls, "stop dashboard") {
 		t.Error("the dashboard is no gateway")
 	}
+	order := strings.Join(b.calls, ", ")
+	if !strings.HasPrefix(order, "stop gateway-default, stop gateway-a, stop gateway-z, wait ") {
+		t.Errorf("one waits for the other: %s", order)
+	}
+	b = newBoard("gateway-a")
+	b.fail["stop gateway-a"] = errors.New("it is stuck")
+	run, _ = supervisedApp(t, b)
+	if stdout, stderr, status := run("gateway", "stop", "--all"); status != 1 || stdout != "stopped 0 gateways\n" || !strings.Contains(stderr, `the gateway of "a": it is stuck`) {
+		t.Errorf("the only one: %d, %s, %s", status, stdout, stderr)
+	}
 	run, _ = supervisedApp(t, newBoard("dashboard"))
 	if stdout, _, status := run("gateway", "restart", "--all"); status != 0 || stdout != "no gateway is registered\n" {
 		t.Errorf("of none: %d, %s", status, stdout)

@@ -38,22 +38,35 @@ func (o *verbOptions) add(cmd *cobra.Command) {
 	cmd.Flags().BoolVar(&o.json, "json", false, "print JSON: what became of each")
 }
 
-// change asks something of a service and returns what became of it within the time. One that is still on its way
-// then is no error; one that was to come up and is parked is.
-func (v verb) change(ctx context.Context, services control.Operations, service string, wait time.Duration) (supervise.Status, error) {
-	if err := v.ask(services, ctx, service); err != nil {
-		return supervise.Status{}, err
+// apply asks something of services, of all of them before it waits for any, and returns what became of each within the
+// time. One that is still on its way then is no error; one that was to come up and is parked is.
+func (v verb) apply(ctx context.Context, services control.Operations, names []string, wait time.Duration) (map[string]supervise.Status, map[string]error) {
+	statuses, failures := map[string]supervise.Status{}, map[string]error{}
+	for _, name := range names {
+		if err := v.ask(services, ctx, name); err != nil {
+			failures[name] = err
+		}
 	}
 	waiting, cancel := context.WithTimeout(ctx, wait)
 	defer cancel()
-	status, err := services.Wait(waiting, service)
-	if err != nil && ctx.Err() == nil && waiting.Err() != nil {
-		status, err = services.Service(ctx, service)
+	for _, name := range names {
+		if failures[name] != nil {
+			continue
+		}
+		status, err := services.Wait(waiting, name)
+		if err != nil && ctx.Err() == nil && waiting.Err() != nil {
+			status, err = services.Service(ctx, name)
+		}
+		if err == nil && status.State == supervise.Parked && v.name != toStop.name {
+			err = fmt.Errorf("it is parked: %s", status.Reason)
+		}
+		if err != nil {
+			failures[name] = err
+			continue
+		}
+		statuses[name] = status
 	}
-	if err == nil && status.State == supervise.Parked && v.name != toStop.name {
-		err = fmt.Errorf("cannot %s %s: it is parked: %s", v.name, service, status.Reason)
-	}
-	return status, err
+	return statuses, failures
 }
 
 // runGateways asks something of the gateway of the profile that is meant, or of all gateways.
@@ -67,23 +80,24 @@ func runGateways(ctx context.Context, a *app, v verb, o *verbOptions) error {
 		return err
 	}
 	return a.supervised(ctx, func(services control.Operations) error {
-		names := []string{name}
+		names := []string{roster.ServiceName(name)}
 		if o.all {
 			if names, err = gateways(ctx, services); err != nil {
 				return cannot("list the gateways", err)
 			}
 		}
-		var rows []gatewayRow
+		statuses, failed := v.apply(ctx, services, names, wait)
+		rows := []gatewayRow{}
 		var failures []error
-		for _, name := range names {
-			status, err := v.change(ctx, services, roster.ServiceName(name), wait)
-			if err != nil {
-				failures = append(failures, cannot(fmt.Sprintf("%s the gateway", v.name), noGateway(name, err)))
+		for _, service := range names {
+			name, _ := roster.ProfileOf(service)
+			if err := failed[service]; err != nil {
+				failures = append(failures, cannot(fmt.Sprintf("%s the gateway of %q", v.name, name), noGateway(name, err)))
 				continue
 			}
-			rows = append(rows, gatewayRow{name, status})
+			rows = append(rows, gatewayRow{name, statuses[service]})
 		}
-		if err := o.report(a, v, rows); err != nil {
+		if err := o.report(a, v, rows, len(names)); err != nil {
 			return cannot("write the answer", err)
 		}
 		if o.all && len(failures) > 0 {
@@ -93,9 +107,10 @@ func runGateways(ctx context.Context, a *app, v verb, o *verbOptions) error {
 	})
 }
 
-func (o *verbOptions) report(a *app, v verb, rows []gatewayRow) error {
+// report prints what became of gateways, of which there were so many.
+func (o *verbOptions) report(a *app, v verb, rows []gatewayRow, asked int) error {
 	if o.json {
-		return writeJSON(a.stdout, append([]gatewayRow{}, rows...))
+		return writeJSON(a.stdout, rows)
 	}
 	for _, row := range rows {
 		if _, err := fmt.Fprintf(a.stdout, "%s %s: %s\n", v.done, row.Profile, describe(row.Status, time.Now())); err != nil {
@@ -106,7 +121,7 @@ func (o *verbOptions) report(a *app, v verb, rows []gatewayRow) error {
 		return nil
 	}
 	text := v.done + " " + plural(len(rows), "gateway", "gateways")
-	if len(rows) == 0 {
+	if asked == 0 {
 		text = "no gateway is registered"
 	}
 	_, err := fmt.Fprintln(a.stdout, text)
@@ -120,17 +135,17 @@ func runServices(ctx context.Context, a *app, v verb, o *verbOptions, names []st
 		return err
 	}
 	return a.supervised(ctx, func(services control.Operations) error {
+		found, failed := v.apply(ctx, services, names, wait)
 		statuses := []supervise.Status{}
 		var failures []error
 		for _, name := range names {
-			status, err := v.change(ctx, services, name, wait)
-			if err != nil {
+			if err := failed[name]; err != nil {
 				failures = append(failures, noService(v.name, name, err))
 				continue
 			}
-			statuses = append(statuses, status)
+			statuses = append(statuses, found[name])
 			if !o.json {
-				if _, err := fmt.Fprintf(a.stdout, "%s %s: %s\n", v.done, name, describe(status, time.Now())); err != nil {
+				if _, err := fmt.Fprintf(a.stdout, "%s %s: %s\n", v.done, name, describe(found[name], time.Now())); err != nil {
 					return cannot("write the answer", err)
 				}
 			}
@@ -156,11 +171,11 @@ type gatewayRow struct {
 	supervise.Status
 }
 
-// gateways are the profiles that have one registered, the default one first.
+// gateways are the services that are one, that of the default profile first.
 func gateways(ctx context.Context, services control.Operations) (names []string, err error) {
 	rows, err := gatewayRows(ctx, services)
 	for _, row := range rows {
-		names = append(names, row.Profile)
+		names = append(names, row.Name)
 	}
 	return names, err
 }

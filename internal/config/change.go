@@ -20,7 +20,7 @@ func Get(home, key string) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	value, err := readAll(filepath.Join(home, fileName))
+	value, err := readAll(File(home))
 	for _, name := range path {
 		section, _ := value.(map[string]any)
 		value = section[name]
@@ -36,10 +36,7 @@ func Set(home, key, value string) error {
 	if err != nil {
 		return err
 	}
-	file := filepath.Join(home, fileName)
-	if real, err := filepath.EvalSymlinks(file); err == nil {
-		file = real // a file that lives elsewhere stays there
-	}
+	file := resolved(File(home))
 	old, mode, err := readText(file)
 	if err != nil {
 		return err
@@ -59,6 +56,14 @@ func Set(home, key, value string) error {
 		return err
 	}
 	return atomicfile.Write(file, []byte(mark+edited), mode)
+}
+
+// resolved is where a file really is: one that lives elsewhere, and is linked to, stays there when it is replaced.
+func resolved(file string) string {
+	if real, err := filepath.EvalSymlinks(file); err == nil {
+		return real
+	}
+	return file
 }
 
 func splitKey(key string) ([]string, error) {

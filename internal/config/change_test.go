@@ -115,22 +115,25 @@ func TestANewFileIsForItsOwnerAndGroup(t *testing.T) {
 }
 
 func TestAFileThatLivesElsewhereStaysThere(t *testing.T) {
-	home, elsewhere := t.TempDir(), filepath.Join(t.TempDir(), "mine.yaml")
-	if err := os.WriteFile(elsewhere, []byte("a: 1\n"), 0o600); err != nil {
+	home, elsewhere := t.TempDir(), t.TempDir()
+	for name, text := range map[string]string{"config.yaml": "a: 1\n", ".env": "A_B=1\n"} {
+		if err := os.WriteFile(filepath.Join(elsewhere, name), []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.Symlink(filepath.Join(elsewhere, name), filepath.Join(home, name)); err != nil {
+			t.Skip(err)
+		}
+	}
+	if err := errors.Join(Set(home, "a", "2"), SetVariable(home, "A_B", "2")); err != nil {
 		t.Fatal(err)
 	}
-	link := filepath.Join(home, "config.yaml")
-	if err := os.Symlink(elsewhere, link); err != nil {
-		t.Skip(err)
-	}
-	if err := Set(home, "a", "2"); err != nil {
-		t.Fatal(err)
-	}
-	if got, _ := os.ReadFile(elsewhere); string(got) != "a: 2\n" {
-		t.Errorf("got %q", got)
-	}
-	if info, _ := os.Lstat(link); info.Mode()&os.ModeSymlink == 0 {
-		t.Error("the link is gone")
+	for name, want := range map[string]string{"config.yaml": "a: 2\n", ".env": "A_B=2\n"} {
+		if got, _ := os.ReadFile(filepath.Join(elsewhere, name)); string(got) != want {
+			t.Errorf("%s: %q", name, got)
+		}
+		if info, _ := os.Lstat(filepath.Join(home, name)); info.Mode()&os.ModeSymlink == 0 {
+			t.Errorf("%s: the link is gone", name)
+		}
 	}
 }
 

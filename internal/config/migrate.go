@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"path/filepath"
 	"time"
 
 	"hermes.example/hermes/internal/atomicfile"
@@ -24,7 +23,7 @@ var Migrations []Migration
 // change the file and the home's variables are copied beside themselves, with the time in their names. A
 // migration that fails leaves the file as the one before it made it, and those after it undone.
 func Migrate(home string, due []Migration, now time.Time) (done []string, err error) {
-	file := filepath.Join(home, fileName)
+	file := resolved(File(home))
 	text, mode, err := readText(file)
 	if err != nil || text == "" {
 		return nil, err

@@ -34,7 +34,7 @@ func SetVariable(home, name, value string) error {
 	if strings.ContainsRune(value, 0) {
 		return fmt.Errorf("cannot set %s: its value is not a text", name)
 	}
-	path := EnvFile(home)
+	path := resolved(EnvFile(home))
 	old, err := os.ReadFile(path)
 	if err != nil && !errors.Is(err, os.ErrNotExist) {
 		return fmt.Errorf("cannot read the variables of this home: %w", err)

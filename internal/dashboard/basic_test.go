@@ -2,6 +2,7 @@ package dashboard
 
 import (
 	"context"
+	"encoding/base64"
 	"strings"
 	"testing"
 
@@ -15,6 +16,16 @@ const known = "scrypt$16384$8$1$AAECAwQFBgcICQoLDA0ODw==$JbN2hANm9NOw4h5BRHZnbjz
 
 func credentials(user, password, hash, secret string) config.BasicAuth {
 	return config.BasicAuth{Username: user, Password: config.NewSecret(password), PasswordHash: config.NewSecret(hash), Secret: config.NewSecret(secret), TTL: config.DefaultSessionTTL}
+}
+
+// cheap is a login that costs nothing to check, for tests of other things.
+func cheap(user, password, secret string) config.BasicAuth {
+	salt := []byte("of every test...")
+	key, err := scrypt.Key([]byte(password), salt, 2, 1, 1, keySize)
+	if err != nil {
+		panic(err)
+	}
+	return credentials(user, "", "scrypt$2$1$1$"+base64.StdEncoding.EncodeToString(salt)+"$"+base64.StdEncoding.EncodeToString(key), secret)
 }
 
 func TestPasswordsAreChecked(t *testing.T) {

@@ -27,7 +27,7 @@ type site struct {
 
 func newSite(t *testing.T, change func(*config.Dashboard)) *site {
 	t.Helper()
-	s := config.Dashboard{Host: "127.0.0.1", Port: 9119, Basic: credentials("me", "pw", "", "")}
+	s := config.Dashboard{Host: "127.0.0.1", Port: 9119, Basic: cheap("me", "pw", "")}
 	if change != nil {
 		change(&s)
 	}
@@ -235,7 +235,7 @@ func TestWhereItDoesNotListenWithoutALogin(t *testing.T) {
 		"a name and a password": {func(s *config.Dashboard) { s.Host = "0.0.0.0" }, false},
 		"OAuth":                 {func(s *config.Dashboard) { noLogin(s); s.Host, s.OAuthClientID = "0.0.0.0", "id" }, false},
 	} {
-		s := config.Dashboard{Host: "127.0.0.1", Basic: credentials("me", "pw", "", "")}
+		s := config.Dashboard{Host: "127.0.0.1", Basic: cheap("me", "pw", "")}
 		test.change(&s)
 		_, err := New(Options{Settings: s, Log: slog.New(slog.DiscardHandler)})
 		if _, refused := err.(*RefusedError); refused != test.refused {

@@ -93,3 +93,21 @@ func TestRoutes(t *testing.T) {
 		}
 	}
 }
+
+func TestPurposes(t *testing.T) {
+	for command, want := range map[string]string{
+		"":                                  "",
+		"gateway run":                       "gateway run",
+		"hermes gateway run":                "gateway run",
+		"/opt/hermes/bin/hermes -p x chat":  "chat",
+		"-p coder gateway run":              "gateway run",
+		"--profile coder --quiet dashboard": "dashboard",
+		"--profile=coder gateway":           "gateway",
+		"-p":                                "",
+		"bash -c gateway":                   "bash -c gateway",
+	} {
+		if got := strings.Join(Purpose(strings.Fields(command)), " "); got != want {
+			t.Errorf("%q: got %q, want %q", command, got, want)
+		}
+	}
+}

@@ -38,6 +38,8 @@ type Options struct {
 	// Profile is whose gateway it is, and Dir that one's directory.
 	Profile, Dir string
 	Settings     config.Gateway
+	// Problem is why there are no settings; nil if there are.
+	Problem error
 	// Records is nil for a gateway that writes nothing down: one that somebody runs by hand beside a supervisor
 	// must not be what the next boot starts.
 	Records Records
@@ -69,9 +71,12 @@ const DrainTime = 4 * time.Second
 // LeastKey is how long a key must be where others than this machine can try.
 const LeastKey = 16
 
-// check says what is wrong with the settings.
-func check(s config.Gateway) error {
+// check says what is wrong with the settings, so that it is of no use to start.
+func check(o Options) error {
+	s := o.Settings
 	switch {
+	case o.Problem != nil:
+		return &ConfigError{o.Problem.Error()}
 	case !config.IsLoopback(s.Host) && s.Key.Reveal() == "":
 		return &ConfigError{fmt.Sprintf("cannot listen on %s without a key: set API_SERVER_KEY to at least %d characters, or API_SERVER_HOST to 127.0.0.1", s.Host, LeastKey)}
 	case !config.IsLoopback(s.Host) && len(s.Key.Reveal()) < LeastKey:

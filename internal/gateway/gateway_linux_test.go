@@ -180,7 +180,7 @@ func TestOthersNeedALongKey(t *testing.T) {
 		"no key on loopback, v6": {"::1", "", false},
 		"a mapped address":       {"::ffff:127.0.0.1", "", false},
 	} {
-		err := check(config.Gateway{Host: test.host, Key: config.NewSecret(test.key)})
+		err := check(Options{Settings: config.Gateway{Host: test.host, Key: config.NewSecret(test.key)}})
 		if bad := (*ConfigError)(nil); errors.As(err, &bad) != test.refused {
 			t.Errorf("%s: %v", name, err)
 		}

@@ -12,13 +12,14 @@ import (
 	"golang.org/x/sys/unix"
 
 	"hermes.example/hermes/internal/atomicfile"
+	"hermes.example/hermes/internal/profile"
 )
 
 // The files by which gateways of a profile know of each other. The lock says that there is one, also to other
 // containers; the other file who it is.
 const (
 	lockFile = "gateway.lock"
-	pidFile  = "gateway.pid"
+	pidFile  = profile.PIDFile
 )
 
 // instance is the right to be the only gateway of a profile. It ends with the process, however that ends.

@@ -16,7 +16,7 @@ import (
 // it is asked to restart it stops accepting, lets requests finish within DrainTime, and returns. Without an error it
 // ended for good; ErrRestart wants it back; a *ConfigError says that it is of no use to try again.
 func Run(ctx context.Context, o Options) error {
-	wrong := check(o.Settings)
+	wrong := check(o)
 	if wrong != nil {
 		o.Replace = false // what cannot run does not end what does
 	}

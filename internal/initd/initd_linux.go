@@ -12,6 +12,7 @@ import (
 	"log/slog"
 	"os"
 	"syscall"
+	"time"
 
 	"hermes.example/hermes/internal/boot"
 	"hermes.example/hermes/internal/entry"
@@ -27,6 +28,7 @@ const (
 
 // container is the one that we are in.
 type container struct {
+	began    time.Time
 	command  []string // without the entrypoint
 	terminal mainprog.Terminal
 	signals  chan os.Signal
@@ -36,7 +38,7 @@ type container struct {
 
 // Run lives the life and returns the container's status.
 func Run(call entry.Call) int {
-	c := &container{command: call.Args, terminal: mainprog.Prepare(), signals: watch(), reaper: reaper.New()}
+	c := &container{began: time.Now(), command: call.Args, terminal: mainprog.Prepare(), signals: watch(), reaper: reaper.New()}
 	c.log = newLog(c.terminal)
 	if call.Deprecated != "" {
 		say("%s is an old name: use %s as the entrypoint", call.Deprecated, entry.Init)
@@ -98,7 +100,9 @@ func (c *container) boot() (*boot.Result, error) {
 			}
 		}
 	}()
-	result, err := boot.Run(ctx, boot.Here(c.command, runner(c.reaper), c.log))
+	machine := boot.Here(runner(c.reaper), c.log)
+	machine.Began = c.began
+	result, err := boot.Run(ctx, machine)
 	if cause := context.Cause(ctx); cause != nil {
 		err = cause
 	}

@@ -32,7 +32,9 @@ func TestEverythingEndsInOrder(t *testing.T) {
 	service(m, "well-behaved", "trap 'echo service ended >>/opt/data/order; exit 0' TERM; echo service up; while :; do sleep 0.02; done")
 	r := m.Start(machine.Boot{Argv: []string{"/init", "bash", "-c",
 		"trap 'sleep 0.3; echo main ended >>/opt/data/order; exit 5' TERM; (trap 'echo rest ended >>/opt/data/order; exit' TERM; while :; do sleep 0.02; done) & echo main up; while :; do sleep 0.02; done"}})
-	r.Eventually("all is up", func() bool { return strings.Contains(r.Output(), "main up\n") && strings.Contains(r.Output(), "service up\n") })
+	r.Eventually("all is up", func() bool {
+		return strings.Contains(r.Output(), "main up\n") && strings.Contains(r.Output(), "service up\n")
+	})
 	if code, _ := stops(r, syscall.SIGTERM); code != 5 {
 		t.Errorf("it ended with %d: %s", code, r.Output())
 	}
@@ -58,7 +60,9 @@ func TestNobodyHoldsTheEndUp(t *testing.T) {
 			m := image(t)
 			service(m, "deaf", fmt.Sprintf("setsid bash -c \"%s\" & ", fmt.Sprintf(deaf, "escaped"))+fmt.Sprintf(deaf, "service"))
 			r := m.Start(machine.Boot{Argv: []string{"/init", "bash", "-c", c.main}})
-			r.Eventually("all is up", func() bool { return strings.Contains(r.Output(), "main up\n") && strings.Contains(r.Output(), "service up\n") })
+			r.Eventually("all is up", func() bool {
+				return strings.Contains(r.Output(), "main up\n") && strings.Contains(r.Output(), "service up\n")
+			})
 			code, took := stops(r, syscall.SIGTERM)
 			if code != c.code || took > stopTime {
 				t.Errorf("it ended with %d, want %d, after %v: %s", code, c.code, took, r.Output())
@@ -82,7 +86,9 @@ func TestASecondSIGTERMHurries(t *testing.T) {
 	m := image(t)
 	service(m, "deaf", "trap '' TERM; echo service up; while :; do sleep 0.1; done")
 	r := m.Start(machine.Boot{Argv: []string{"/init", "bash", "-c", "trap 'echo asked' TERM; echo main up; while :; do sleep 0.02; done"}})
-	r.Eventually("all is up", func() bool { return strings.Contains(r.Output(), "main up\n") && strings.Contains(r.Output(), "service up\n") })
+	r.Eventually("all is up", func() bool {
+		return strings.Contains(r.Output(), "main up\n") && strings.Contains(r.Output(), "service up\n")
+	})
 	r.Signal(syscall.SIGTERM)
 	r.Eventually("it is asked", func() bool { return strings.Contains(r.Output(), "asked\n") })
 	if code, took := stops(r, syscall.SIGTERM); code != 137 || took > 3*time.Second {
@@ -96,7 +102,9 @@ func TestTheBootAfterACrash(t *testing.T) {
 	service(m, "some", "echo service up; exec sleep infinity")
 	for range 3 {
 		r := m.Start(machine.Boot{Argv: []string{"/init", "sh", "-c", "echo main up; exec sleep infinity"}})
-		r.Eventually("all is up", func() bool { return strings.Contains(r.Output(), "main up\n") && strings.Contains(r.Output(), "service up\n") })
+		r.Eventually("all is up", func() bool {
+			return strings.Contains(r.Output(), "main up\n") && strings.Contains(r.Output(), "service up\n")
+		})
 		if strings.Contains(r.Output(), "WARN") || strings.Contains(r.Output(), "ERROR") {
 			t.Errorf("it tripped: %s", r.Output())
 		}

@@ -134,3 +134,33 @@ func TestAProfileOfTheHost(t *testing.T) {
 		return !strings.Contains(out, "zoe")
 	})
 }
+
+func TestOneGatewayForAllProfilesInAContainer(t *testing.T) {
+	for _, c := range []struct{ config, env, want string }{
+		{"gateway:\n  multiplex_profiles: true\n", "", "down"},
+		{"gateway:\n  multiplex_profiles: true\n", "false", "up (pid "},
+		{"{}\n", "true", "down"},
+		{"}{ no YAML", "true", "down"},
+		{"}{ no YAML", "", "up (pid "},
+	} {
+		m := image(t)
+		m.File("/opt/data/config.yaml", c.config, 0o644)
+		m.File("/opt/data/profiles/coder/SOUL.md", "", 0o644)
+		m.File("/opt/data/profiles/coder/gateway_state.json", `{"desired_state":"running"}`, 0o644)
+		env := []string{"API_SERVER_KEY=0123456789abcdef0123456789abcdef"}
+		if c.env != "" {
+			env = append(env, "GATEWAY_MULTIPLEX_PROFILES="+c.env)
+		}
+		r := booted(t, m, machine.Boot{Env: env})
+		statusOf(t, r, "coder", c.want)
+		action := "action=started"
+		if c.want == "down" {
+			action = "action=registered"
+		}
+		if log := content(t, onVolume(m, "logs/container-boot.log")); !strings.Contains(log, "profile=coder prior_state=running "+action) {
+			t.Errorf("%+v: the log of boots is\n%s", c, log)
+		}
+		r.Kill()
+		r.Wait(bound)
+	}
+}

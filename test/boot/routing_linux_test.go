@@ -17,6 +17,7 @@ func TestWordsBecomeTheMainProgram(t *testing.T) {
 		says       string
 	}{
 		{"a command's help", "sandbox --help", 0, "hermes sandbox"},
+		{"the dashboard's help", "dashboard --help", 0, "hermes dashboard"},
 		{"help of a command that is promised", "chat --help", 0, "Usage"},
 		{"a shell", "bash -c echo${IFS}ok", 0, "ok"},
 		{"its status", "sh -c exit${IFS}42", 42, ""},
