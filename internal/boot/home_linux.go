@@ -184,8 +184,11 @@ func writable(_ context.Context, b *boot) error {
 	if err := unix.Fstat(b.home.root.FD(), &st); err != nil {
 		return b.home.failed("look at", "", err)
 	}
-	err = fmt.Errorf("cannot use %s: it belongs to %d:%d, and user %d may not write it; set HERMES_UID=%d and HERMES_GID=%d (or PUID and PGID), or give it to %d",
-		b.home.name, st.Uid, st.Gid, b.result.User.UID, st.Uid, st.Gid, b.result.User.UID)
+	remedy := fmt.Sprintf("give it to user %d", b.result.User.UID)
+	if b.result.Root && st.Uid != 0 && st.Gid != 0 {
+		remedy = fmt.Sprintf("set HERMES_UID=%d and HERMES_GID=%d (or PUID and PGID), or %s", st.Uid, st.Gid, remedy)
+	}
+	err = fmt.Errorf("cannot use %s: it belongs to %d:%d, and user %d may not write it; %s", b.home.name, st.Uid, st.Gid, b.result.User.UID, remedy)
 	if b.result.Holder != nil {
 		b.shortfall("%v", err) // it is as the holder wants it; what can do without may run
 		return nil

@@ -228,6 +228,26 @@ func TestWithoutTheRightToChown(t *testing.T) {
 	}
 }
 
+func TestAHomeThatTheServiceUserCannotWrite(t *testing.T) {
+	for what, c := range map[string]struct {
+		boot  machine.Boot
+		owner int
+		want  string
+	}{
+		"as itself":                 {machine.Boot{User: "10000:10000"}, 0, "user 10000 may not write it; give it to user 10000\n"},
+		"by root, who may not give": {machine.Boot{Without: []string{"chown"}}, 1000, "may not write it; set HERMES_UID=1000 and HERMES_GID=1000 (or PUID and PGID), or give it to user 10000\n"},
+		"of root, who may not give": {machine.Boot{Without: []string{"chown"}}, 0, "may not write it; give it to user 10000\n"},
+	} {
+		m := newMachine(t)
+		if err := os.Chown(m.Path("/opt/data"), c.owner, c.owner); err != nil {
+			t.Fatal(err)
+		}
+		if _, out, code := booted(t, m, c.boot); code != 1 || !strings.Contains(out, c.want) {
+			t.Errorf("%s: it ended with %d: %s", what, code, out)
+		}
+	}
+}
+
 func TestAReadOnlyRootWithARemap(t *testing.T) {
 	m := newMachine(t)
 	r, out, code := booted(t, m, machine.Boot{ReadOnly: true, Env: []string{"PUID=1000"}})

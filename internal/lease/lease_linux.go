@@ -11,7 +11,6 @@ import (
 	"crypto/rand"
 	"errors"
 	"fmt"
-	"io"
 	"os"
 	"sync"
 	"time"
@@ -114,8 +113,30 @@ func Look(dir int, o Options) (*HeldError, error) {
 	return nil, err
 }
 
+// replaced is how often a file may be removed while it is being locked. Where it seems to be each time, the file
+// system cannot tell its files apart.
+const replaced = 3
+
 // take opens, locks and signs the file.
 func (l *Lease) take(ctx context.Context) error {
+	err := l.lock()
+	for try := 0; err == nil && !l.there() && try < replaced; try++ {
+		l.drop()
+		err = l.lock()
+	}
+	if err == nil {
+		err = l.sign()
+	}
+	if err == nil && !l.certain {
+		err = l.unchallenged(ctx)
+	}
+	if err != nil {
+		l.drop()
+	}
+	return err
+}
+
+func (l *Lease) lock() error {
 	f, err := l.open()
 	if errors.Is(err, unix.EACCES) {
 		// It was left by somebody with other ids.
@@ -126,19 +147,20 @@ func (l *Lease) take(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	l.certain, err = decide(f, l.o, func() error { return l.o.Locks.Lock(f) })
-	if err == nil {
-		l.file = f
-		err = l.sign()
-	}
-	if err == nil && !l.certain {
-		err = l.unchallenged(ctx)
-	}
-	if err != nil {
+	if l.certain, err = decide(f, l.o, func() error { return l.o.Locks.Lock(f) }); err != nil {
 		f.Close()
+		return err
+	}
+	l.file = f
+	return nil
+}
+
+// drop closes the file, and so gives up the lock, without a word to others.
+func (l *Lease) drop() {
+	if l.file != nil {
+		l.file.Close()
 		l.file = nil
 	}
-	return err
 }
 
 func (l *Lease) open() (f *os.File, err error) {
@@ -245,14 +267,16 @@ func (l *Lease) beat(ctx context.Context) error {
 	defer l.mu.Unlock()
 	if l.file == nil || !l.there() {
 		// Somebody removed it, and the lock with it.
-		if l.file != nil {
-			l.file.Close()
-			l.file = nil
-		}
+		l.drop()
 		return l.take(ctx)
 	}
 	if !l.certain {
-		if err := l.ours(); err != nil {
+		err := l.ours()
+		var held *HeldError
+		if errors.As(err, &held) {
+			l.drop() // what stands in it is the other's
+		}
+		if err != nil {
 			return err
 		}
 	}
@@ -298,53 +322,11 @@ func (l *Lease) Release() {
 		if err := l.write(gone); err != nil {
 			l.o.Warn(err)
 		}
-		l.file.Close()
-		l.file = nil
+		l.drop()
 	}
 	if l.dir >= 0 {
 		unix.Close(l.dir)
 		l.dir = -1
 	}
 	l.o.Hand.Close()
-}
-
-// open opens the file of a home, and nothing but a file that has no other name: a link would lead elsewhere.
-func open(dir, flags int) (*os.File, error) {
-	fd, err := unix.Openat(dir, File, flags|unix.O_NOFOLLOW|unix.O_NONBLOCK|unix.O_CLOEXEC, 0o644)
-	if err != nil {
-		return nil, refused(err)
-	}
-	f := os.NewFile(uintptr(fd), File)
-	var st unix.Stat_t
-	err = unix.Fstat(fd, &st)
-	if err == nil && (st.Mode&unix.S_IFMT != unix.S_IFREG || st.Nlink > 1) {
-		err = errors.New("it is not a file of its own; remove it")
-	}
-	if err != nil {
-		f.Close()
-		return nil, refused(err)
-	}
-	return f, nil
-}
-
-func refused(err error) error {
-	if errors.Is(err, unix.ELOOP) {
-		err = errors.New("it is a link; remove it")
-	}
-	return fmt.Errorf("cannot use %s of the home: %w", File, err)
-}
-
-func read(f *os.File) (Holder, error) {
-	info, err := f.Stat()
-	if err != nil {
-		return Holder{}, refused(err)
-	}
-	if info.Size() == 0 {
-		return Holder{}, nil
-	}
-	text, err := io.ReadAll(io.NewSectionReader(f, 0, size))
-	if err != nil {
-		return Holder{}, refused(err)
-	}
-	return decode(text, info.ModTime()), nil
 }

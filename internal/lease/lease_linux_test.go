@@ -292,6 +292,10 @@ func TestTheHeartbeat(t *testing.T) {
 	if err := <-ended; !errors.As(err, &held) || held.Holder.Host != "second" {
 		t.Errorf("the first goes on: %v", err)
 	}
+	l.Release()
+	if held, err = Look(fd, clock.options(noLocks{}, Holder{Boot: "c"})); err != nil || held == nil || held.Holder.Host != "second" {
+		t.Errorf("who lost it signs it off for the other: %v, %v", held, err)
+	}
 }
 
 func TestAFileThatWasRemovedComesBack(t *testing.T) {
@@ -365,6 +369,38 @@ func TestTheFileIsTheUsers(t *testing.T) {
 			t.Errorf("its hand is left open: %v", err)
 		}
 	}
+}
+
+// Whoever locked a file that was just removed has locked nothing.
+func TestAFileThatIsRemovedWhileItIsLocked(t *testing.T) {
+	dir := t.TempDir()
+	remove := func() {
+		if err := os.Remove(filepath.Join(dir, File)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	l, err := Take(t.Context(), dirFD(t, dir), Options{Locks: &removed{times: 2, remove: remove}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Release()
+	if said, _ := other(t, dir); said == "held\n" {
+		t.Error("another one has it, too")
+	}
+}
+
+// removed is a file system on which somebody removes the file some times, after it was opened.
+type removed struct {
+	kernel
+	times  int
+	remove func()
+}
+
+func (r *removed) Lock(f *os.File) error {
+	if r.times--; r.times >= 0 {
+		r.remove()
+	}
+	return r.kernel.Lock(f)
 }
 
 func TestWhatIsNotAFileIsRefused(t *testing.T) {

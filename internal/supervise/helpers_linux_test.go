@@ -16,6 +16,7 @@ import (
 
 	"hermes.example/hermes/internal/supervise/reaper"
 	"hermes.example/hermes/internal/supervise/tree"
+	"hermes.example/hermes/test/machine"
 )
 
 // bound is how long anything may take before it is taken for hung.
@@ -32,7 +33,7 @@ func TestMain(m *testing.M) {
 		helpers[name]()
 		return
 	}
-	os.Exit(m.Run())
+	os.Exit(machine.Alone(m))
 }
 
 // The one reaper of this process: no test here may use os/exec.
@@ -215,6 +216,7 @@ var ways = []string{"cgroup", "lineage"}
 
 func (b *bench) way(which string) {
 	if which == "lineage" {
+		b.forest.Close()
 		b.forest = &tree.Forest{}
 	} else if !b.forest.Cgroups() {
 		b.t.Skip("no cgroup can be made here")

@@ -377,6 +377,7 @@ func TestWishesWhileItStarts(t *testing.T) {
 		}
 		s.must(s.Stop(ctx, "x"))
 		s.must(s.Start(ctx, "x"))
+		s.is("up", Starting)
 		done := make(chan error)
 		go func() { done <- s.Unregister(ctx, "x") }()
 		s.is("down", Starting)

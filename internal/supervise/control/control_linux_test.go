@@ -270,10 +270,10 @@ func TestOddRequestsAreRefused(t *testing.T) {
 		"GET /v1/services/x/start HTTP/1.1\r\nHost: x\r\n\r\n":                     405,
 		"nonsense\r\n\r\n":                                                         400,
 		"PUT /v1/gateways/x HTTP/1.1\r\nHost: x\r\nContent-Length: 5\r\n\r\n[1,2]": 400,
-		"PUT /v1/gateways/x HTTP/1.1\r\nHost: x\r\nContent-Length: 9000\r\n\r\n{\"start\":\"" + strings.Repeat("x", 8990): 400,
-		"GET /v1/services/x/log?lines=ten HTTP/1.1\r\nHost: x\r\n\r\n":                                                    400,
-		"GET /v1/services/x/log?lines=1000001 HTTP/1.1\r\nHost: x\r\n\r\n":                                                400,
-		"GET /v1/services HTTP/1.1\r\nHost: x\r\nA: " + strings.Repeat("x", 100_000) + "\r\n\r\n":                         431,
+		"PUT /v1/gateways/x HTTP/1.1\r\nHost: x\r\nContent-Length: 9000\r\n\r\n{" + strings.Repeat(" ", 8986) + "\"start\":true}": 400,
+		"GET /v1/services/x/log?lines=ten HTTP/1.1\r\nHost: x\r\n\r\n":                                                            400,
+		"GET /v1/services/x/log?lines=1000001 HTTP/1.1\r\nHost: x\r\n\r\n":                                                        400,
+		"GET /v1/services HTTP/1.1\r\nHost: x\r\nA: " + strings.Repeat("x", 100_000) + "\r\n\r\n":                                 431,
 	} {
 		if status, body := ask(t, path, request); status != want {
 			t.Errorf("%.60q: %d %s", request, status, body)
@@ -305,6 +305,32 @@ func TestFloodsAndHalfRequestsStopNobody(t *testing.T) {
 		}
 	}
 	t.Error(err)
+}
+
+func TestThereAreOnlySoManyConnections(t *testing.T) {
+	_, path := serve(t)
+	var conns []net.Conn
+	for range mostConnections + 1 {
+		conn, err := net.Dial("unix", path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer conn.Close()
+		_, _ = io.WriteString(conn, "GET /v1/serv") // it may be closed already
+		conns = append(conns, conn)
+	}
+	// They are taken in turn: when the last one is closed, all have been looked at.
+	last := conns[mostConnections]
+	last.SetReadDeadline(time.Now().Add(headerTime / 2))
+	if _, err := last.Read(make([]byte, 1)); err == nil || errors.Is(err, os.ErrDeadlineExceeded) {
+		t.Errorf("one too many has a place: %v", err)
+	}
+	for i, conn := range conns[:mostConnections] {
+		conn.SetReadDeadline(time.Now().Add(time.Millisecond))
+		if _, err := conn.Read(make([]byte, 1)); !errors.Is(err, os.ErrDeadlineExceeded) {
+			t.Fatalf("number %d has none: %v", i, err)
+		}
+	}
 }
 
 func TestNoSupervisor(t *testing.T) {

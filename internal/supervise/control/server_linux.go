@@ -98,12 +98,6 @@ func deadline(w http.ResponseWriter, d time.Duration) {
 	_ = http.NewResponseController(w).SetWriteDeadline(time.Now().Add(d)) // a connection without deadlines is a test's
 }
 
-// unhurried is for an answer that takes longer than a request may: the time to read the request must not end it.
-func unhurried(w http.ResponseWriter, d time.Duration) {
-	_ = http.NewResponseController(w).SetReadDeadline(time.Time{})
-	deadline(w, d)
-}
-
 func answer(w http.ResponseWriter, status int, body any) {
 	w.Header().Set("Content-Type", "application/json")
 	w.WriteHeader(status)
@@ -142,7 +136,7 @@ func changing(change func(Operations, context.Context, string) error) func(Opera
 		if wait == 0 {
 			return service(ops, w, q)
 		}
-		unhurried(w, wait+answerTime)
+		deadline(w, wait+answerTime)
 		ctx, cancel := context.WithTimeout(q.Context(), wait)
 		defer cancel()
 		st, err := ops.Wait(ctx, name)
@@ -181,7 +175,6 @@ func showLog(ops Operations, w http.ResponseWriter, q *http.Request) error {
 	}
 	defer text.Close()
 	w.Header().Set("Content-Type", "text/plain; charset=utf-8")
-	unhurried(w, answerTime)
 	_ = http.NewResponseController(w).Flush() // shows that it begins
 	_, _ = io.Copy(flushed{w}, text)          // who asked is gone, or the log: it ends here
 	return nil
@@ -213,7 +206,7 @@ func register(ops Operations, w http.ResponseWriter, q *http.Request) error {
 
 // unregister may take as long as a service takes to end.
 func unregister(ops Operations, w http.ResponseWriter, q *http.Request) error {
-	unhurried(w, endTime)
+	deadline(w, endTime)
 	if err := ops.Unregister(q.Context(), q.PathValue("profile")); err != nil {
 		return err
 	}

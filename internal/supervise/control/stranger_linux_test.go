@@ -11,6 +11,7 @@ import (
 	"os/exec"
 	"syscall"
 	"testing"
+	"time"
 )
 
 // asUser is the variable that makes this program a client: its value is the socket.
@@ -94,8 +95,9 @@ func TestStrangersTakeNobodysPlace(t *testing.T) {
 	}
 }
 
-// hold takes every place that it can get until its input ends.
+// hold takes every place that it can get until its input ends. It says so when one was refused.
 func hold(path string) {
+	var last net.Conn
 	for range 4 * mostConnections {
 		conn, err := net.Dial("unix", path)
 		if err != nil {
@@ -104,6 +106,12 @@ func hold(path string) {
 		}
 		defer conn.Close()
 		_, _ = io.WriteString(conn, "GET /v1/serv") // it may be closed already
+		last = conn
+	}
+	_ = last.SetReadDeadline(time.Now().Add(headerTime / 2))
+	if _, err := last.Read(make([]byte, 1)); errors.Is(err, os.ErrDeadlineExceeded) {
+		fmt.Println("all have a place")
+		return
 	}
 	fmt.Println("held")
 	_, _ = io.Copy(io.Discard, os.Stdin)

@@ -69,7 +69,7 @@ func TestOrphansAreReaped(t *testing.T) {
 	}
 	r := New()
 	defer r.Close()
-	_, c, err := r.Start(shell("for i in 1 2 3 4 5; do (sh -c : &); done"))
+	_, c, err := r.Start(shell("for i in 1 2 3 4 5; do (setsid sh -c : &); done"))
 	if err != nil {
 		t.Fatal(err)
 	}
