@@ -75,6 +75,7 @@ func Run(ctx context.Context, o Options) (Report, error) {
 		{"many at once", r.many},
 		{"sandboxes of Docker", r.docker},
 		{"services", r.services},
+		{"the entrypoint of the image", r.boot},
 		{"memory", settled},
 	} {
 		r.progress(part.name)

@@ -12,6 +12,8 @@ import (
 	"time"
 
 	"golang.org/x/sys/unix"
+
+	"hermes.example/hermes/internal/truth"
 )
 
 // imagePath is where programs are if nobody says otherwise.
@@ -36,8 +38,8 @@ func contract(_ context.Context, b *boot) error {
 	e.unset("HERMES_AUTH_JSON_BOOTSTRAP")
 	e.unset("HERMES_AUTH_JSON_REBOOTSTRAP")
 
-	b.result.Dashboard = on(b.env("HERMES_DASHBOARD"))
-	b.result.NoSupervise = on(strings.ToLower(b.env("HERMES_GATEWAY_NO_SUPERVISE")))
+	b.result.Dashboard = truth.Of(b.env("HERMES_DASHBOARD"))
+	b.result.NoSupervise = truth.Of(strings.ToLower(b.env("HERMES_GATEWAY_NO_SUPERVISE")))
 	return nil
 }
 
@@ -53,7 +55,7 @@ func configuration(ctx context.Context, b *boot) error {
 	err := b.askProgram(ctx, &answer)
 	b.result.Multiplex = answer.Multiplex
 	switch value := b.env("GATEWAY_MULTIPLEX_PROFILES"); {
-	case on(strings.ToLower(value)):
+	case truth.Of(strings.ToLower(value)):
 		b.result.Multiplex = true
 	case off(value):
 		b.result.Multiplex = false

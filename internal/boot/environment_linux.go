@@ -47,15 +47,6 @@ func (e environment) list() []string { return slices.Clone(e) }
 // env is a variable of the container.
 func (m Machine) env(name string) string { return environment(m.Environ).get(name) }
 
-// on says whether a switch of the container is on. Only these spellings are: a typo turns nothing on.
-func on(value string) bool {
-	switch value {
-	case "1", "true", "TRUE", "True", "yes", "YES", "Yes":
-		return true
-	}
-	return false
-}
-
 // off are the spellings that turn off what a file has turned on.
 func off(value string) bool {
 	switch strings.ToLower(value) {

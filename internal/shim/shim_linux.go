@@ -10,9 +10,11 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"runtime"
 	"slices"
 	"strings"
 	"syscall"
+	"unsafe"
 
 	"hermes.example/hermes/internal/truth"
 	"hermes.example/hermes/internal/userdb"
@@ -36,6 +38,7 @@ func Exec(program string, args, environ []string, stderr io.Writer) int {
 		fmt.Fprintf(stderr, "hermes: cannot run %s: %v; the image is damaged\n", program, err)
 		return exitNoProgram
 	}
+	runtime.LockOSThread() // who this thread becomes, the program is
 	if os.Geteuid() == 0 && !truth.Of(lookup(environ, optOut)) {
 		if err := drop(); err != nil {
 			fmt.Fprintf(stderr, "hermes: cannot run as the user %s: %v\nhermes: it is not run as root; %s=1 does that\n", user, err, optOut)
@@ -65,13 +68,24 @@ func drop() error {
 	case who.UID == 0:
 		return errors.New("it is root in /etc/passwd")
 	}
-	if err := syscall.Setgroups(append([]int{who.GID}, who.Groups...)); err != nil {
-		return os.NewSyscallError("setgroups", err)
+	groups := []uint32{uint32(who.GID)}
+	for _, g := range who.Groups {
+		groups = append(groups, uint32(g))
 	}
-	if err := syscall.Setresgid(who.GID, who.GID, who.GID); err != nil {
-		return os.NewSyscallError("setgid", err)
+	// The calls of package syscall wait for every thread of the runtime, which takes longer than all the rest. This
+	// thread is the only one that there is after the exec.
+	_, _, errno := syscall.RawSyscall(syscall.SYS_SETGROUPS, uintptr(len(groups)), uintptr(unsafe.Pointer(&groups[0])), 0)
+	if errno != 0 {
+		return os.NewSyscallError("setgroups", errno)
 	}
-	return os.NewSyscallError("setuid", syscall.Setresuid(who.UID, who.UID, who.UID))
+	uid, gid := uintptr(who.UID), uintptr(who.GID)
+	if _, _, errno := syscall.RawSyscall(syscall.SYS_SETRESGID, gid, gid, gid); errno != 0 {
+		return os.NewSyscallError("setgid", errno)
+	}
+	if _, _, errno := syscall.RawSyscall(syscall.SYS_SETRESUID, uid, uid, uid); errno != 0 {
+		return os.NewSyscallError("setuid", errno)
+	}
+	return nil
 }
 
 func lookup(environ []string, name string) string {

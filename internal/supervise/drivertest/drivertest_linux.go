@@ -53,6 +53,7 @@ func Run(t *testing.T, fresh func(t *testing.T) Fixture) {
 		{"AKillBringsItBack", killed},
 		{"SomeEndsParkIt", parked},
 		{"AskingForARestartIsNoFailure", askedForRestart},
+		{"AskingForNothingElseIsOne", askedForNothingElse},
 		{"ACrashLoopIsParked", crashLoop},
 		{"AStartEndsAPause", startInPause},
 		{"AStopEndsAPause", stopInPause},

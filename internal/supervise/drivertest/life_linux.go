@@ -97,10 +97,17 @@ func parked(t *trial) {
 	}
 }
 
+// One failure would park it.
 func askedForRestart(t *trial) {
-	// As often as would park a service that fails.
-	t.register(t.service(one, `n=$(cat n 2>/dev/null || echo 0); echo $((n + 1)) >n; [ "$n" -ge 5 ] || exit 75; exec sleep 1000`), true)
-	t.until(one, "it is back", func(st supervise.Status) bool { return runs(st) && st.Restarts == 5 })
+	s := t.service(one, "[ -e once ] && exec sleep 1000; echo >once; sleep 2.5; exit 75")
+	s.Restart.Burst = 1
+	t.register(s, true)
+	t.until(one, "it is back", func(st supervise.Status) bool { return runs(st) && st.Restarts == 1 })
+}
+
+func askedForNothingElse(t *trial) {
+	t.register(t.service(one, "exit 75"), true)
+	t.until(one, "it is parked", isParked)
 }
 
 func crashLoop(t *trial) {

@@ -52,9 +52,7 @@ func replaced(t *trial) {
 		t.Error("the old one runs still")
 	}
 	t.ok(t.Driver.Replace(t.ctx, t.sleeper(one), false))
-	if st := t.status(one); !isDown(st) {
-		t.Errorf("its status is %+v", st)
-	}
+	t.until(one, "it is down", isDown)
 }
 
 func unregistered(t *trial) {

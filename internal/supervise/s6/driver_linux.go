@@ -114,6 +114,9 @@ func (d *Driver) publish(ctx context.Context, s supervise.Service, up bool) erro
 	if err := check(s); err != nil {
 		return err
 	}
+	if err := d.same(s); err != nil {
+		return fmt.Errorf("cannot register %s: %w", s.Name, err)
+	}
 	if err := d.remove(ctx, s.Name); err != nil { // somebody who was taking it away did not get to the end
 		return err
 	}
@@ -135,6 +138,26 @@ func (d *Driver) publish(ctx context.Context, s supervise.Service, up bool) erro
 		}
 		return nil
 	})
+}
+
+// same sees to it that service, scanner and slots have one user: a scanner of root's would run as root what that
+// user can write.
+func (d *Driver) same(s supervise.Service) error {
+	uid := os.Geteuid()
+	if uid == 0 {
+		uid = d.options.User.UID
+	}
+	if s.User != nil && s.User.UID != uid {
+		return fmt.Errorf("it is to run as user %d, and what is in %s runs as %d", s.User.UID, d.options.ScanDir, uid)
+	}
+	var st unix.Stat_t
+	dir := filepath.Join(d.options.ScanDir, filepath.Dir(scannerFIFO))
+	err := d.hand.Do(func() error { return unix.Lstat(dir, &st) })
+	if err == nil && int(st.Uid) != uid {
+		return fmt.Errorf("the s6-svscan on %s is user %d's, and would run as that one what user %d can write; give user %d a scanner of its own",
+			d.options.ScanDir, st.Uid, uid, uid)
+	}
+	return nil
 }
 
 // lookedAfter asks for a scan and says whether there is a supervisor that has written a status.
@@ -170,8 +193,11 @@ func (d *Driver) Unregister(ctx context.Context, name string) error {
 
 // end waits until a service is down and its finish is through.
 func (d *Driver) end(ctx context.Context, name string) error {
-	if d.tell(name, "stop", wantDown) != nil {
-		return nil // nobody looks after it, or not for us: the rest will show
+	var control *supervise.ControlError
+	if err := d.tell(name, "stop", wantDown); errors.As(err, &control) && control.Code == exitNoSupervisor {
+		return nil
+	} else if err != nil {
+		return err
 	}
 	down := func() (bool, error) {
 		r, _, err := d.read(name)

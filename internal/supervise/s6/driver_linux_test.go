@@ -190,6 +190,7 @@ func TestImpossibleServicesAreRefused(t *testing.T) {
 		"a relative log":          func(s *supervise.Service) { s.Log = "log" },
 		"a variable with no name": func(s *supervise.Service) { s.Env = []string{"=x"} },
 		"no variable":             func(s *supervise.Service) { s.Env = []string{"x"} },
+		"somebody else":           func(s *supervise.Service) { s.User = &supervise.User{UID: stranger + 1, GID: stranger} },
 	} {
 		s := r.service("gateway-a", "true")
 		change(&s)

@@ -76,6 +76,7 @@ func TestALostProcessDoesNotKeepTheSlot(t *testing.T) {
 	if st, err := r.Status(t.Context(), s.Name); err == nil {
 		t.Errorf("it has a status: %+v", st)
 	}
+	s.Argv[2] = "exec sleep 1000"
 	r.ok(r.Register(t.Context(), s, true))
 	r.eventually("it runs again", func() bool {
 		st, err := r.Status(t.Context(), s.Name)

@@ -152,6 +152,13 @@ func TestTheReferencesRootOwnedSlotDeniesTheUser(t *testing.T) {
 	if _, code := b.Exec(asHermes, "s6-svc", "-d", DefaultScanDir+"/gateway-a"); code != exitSystem {
 		t.Errorf("s6-svc ends with %d", code)
 	}
+	if out, code := b.do(asHermes, "unregister", "gateway-a"); code != exitSystem || absent(b.Path(DefaultScanDir+"/gateway-a")) {
+		t.Errorf("unregister ends with %d: %s", code, out)
+	}
+	// What the driver makes could be controlled even so, but root would run it.
+	if out, code := b.do(asHermes, "register", "gateway-b", "up"); code != 1 || !strings.Contains(out, "user 0's") || !absent(b.Path(DefaultScanDir+"/gateway-b")) {
+		t.Errorf("register ends with %d: %s", code, out)
+	}
 
 	ours := prepared(t, func(*machine.Machine) {})
 	ours.Must(asHermes, "sh", "-ec", "cd "+DefaultScanDir+"; mkdir .x; echo '#!/bin/sh\nexec sleep 1000' >.x/run; chmod 755 .x/run; mv .x gateway-a; s6-svscanctl -a .")

@@ -71,7 +71,7 @@ func (r *real) start() {
 	r.cmd = exec.Command("s6-svscan", r.scan)
 	r.cmd.Stdout, r.cmd.Stderr = r.said, r.said
 	r.cmd.Dir = r.home
-	r.cmd.Env = []string{"PATH=" + r.decoys() + ":/usr/bin:/bin"}
+	r.cmd.Env = []string{"PATH=" + r.decoys() + ":/usr/bin:/bin", "NOBODYS=business"}
 	r.cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
 	if r.user != nil {
 		r.cmd.SysProcAttr.Credential = &syscall.Credential{Uid: stranger, Gid: stranger, Groups: []uint32{stranger + 1}}

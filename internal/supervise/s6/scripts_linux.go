@@ -15,6 +15,7 @@ import (
 //	environment  what run starts the program with; only its user may read it, for it may hold keys
 //	group        the process group that finish ends
 //	asked        somebody wanted it to end, and to come back
+//	started      when the program was
 //	ended        how often it ended, and when the last time
 //	failures     when it failed, within the window
 //	pause        for how long run waits, and then that it does
@@ -58,6 +59,7 @@ func runScript(s supervise.Service) string {
 echo $$ >data/group || exit 111
 pause=$(cat data/pause 2>/dev/null) && sleep "$pause"
 rm -f data/pause data/parked
+date +%s >data/started
 . ./data/environment
 limits=
 `)
@@ -86,8 +88,10 @@ park() {
 	exit 125
 }
 
-# What the service leaves behind in its process group ends with it. Group 1 would be everybody.
+# What the service leaves behind in its process group ends with it. Group 1 would be everybody, and the number is
+# good only once.
 group=$(cat data/group 2>/dev/null)
+rm -f data/group
 case $group in '' | *[!0-9]* | 0* | 1) ;; *) kill -KILL "-$group" 2>/dev/null ;; esac
 
 if [ -f data/asked ]; then
@@ -103,7 +107,8 @@ case $1 in
 0) park 'it ended by itself, with status 0' ;;
 %d) park 'it refused its configuration, with status %d' ;;
 %d) park 'it gave up for good, with status %d' ;;
-%d) exit 0 ;; # it asked for it
+%d) # it asked for it, unless it does nothing else
+	[ $((now - $(cat data/started 2>/dev/null || echo 0))) -le 1 ] || exit 0 ;;
 256) [ "$2" != 15 ] || exit 0 ;; # somebody asked for it
 esac
 

@@ -4,6 +4,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -21,6 +22,7 @@ func TestFinishSaysWhatComesBack(t *testing.T) {
 		{"1 0", 0}, {"2 0", 0}, {"75 0", 0}, {"137 0", 0}, {"255 0", 0}, {"256 9", 0}, {"256 15", 0},
 	} {
 		dir := built(t, supervise.Restarting{})
+		started(t, dir, 0)
 		if got := finish(t, dir, c.args); got != c.want {
 			t.Errorf("after %s it ends with %d", c.args, got)
 		}
@@ -30,6 +32,7 @@ func TestFinishSaysWhatComesBack(t *testing.T) {
 // What fails comes back later and later, and in the end not at all.
 func TestFinishCountsFailures(t *testing.T) {
 	dir := built(t, supervise.Restarting{Min: time.Second, Max: 3 * time.Second, Burst: 5, Window: time.Minute})
+	started(t, dir, 0)
 	for i, least := range []time.Duration{time.Second, 2 * time.Second, 3 * time.Second, 3 * time.Second} {
 		if code := finish(t, dir, "1 0"); code != 0 {
 			t.Fatalf("failure %d: it ends with %d", i, code)
@@ -42,6 +45,25 @@ func TestFinishCountsFailures(t *testing.T) {
 	}
 	if code := finish(t, dir, "1 0"); code != 125 {
 		t.Errorf("after the last failure it ends with %d", code)
+	}
+}
+
+// Who only ever asks for a restart has failed.
+func TestFinishCountsRequestsForRestarts(t *testing.T) {
+	dir := built(t, supervise.Restarting{Burst: 2})
+	for _, want := range []int{0, 125} {
+		started(t, dir, time.Now().Unix())
+		if got := finish(t, dir, "75 0"); got != want {
+			t.Errorf("it ends with %d and not %d", got, want)
+		}
+	}
+}
+
+// started notes when the program was.
+func started(t *testing.T, dir string, at int64) {
+	t.Helper()
+	if err := os.WriteFile(filepath.Join(dir, "data/started"), []byte(strconv.FormatInt(at, 10)+"\n"), 0o644); err != nil {
+		t.Fatal(err)
 	}
 }
 
