@@ -107,7 +107,7 @@ func reseed(file, seed []byte) ([]byte, error) {
 	if whole["providers"], err = json.Marshal(providers); err != nil {
 		return nil, err
 	}
-	then, err := json.MarshalIndent(whole, "", "  ")
+	then, err := json.Marshal(whole) // not indented: a deep file would grow with the square of its depth
 	return append(then, '\n'), err
 }
 

@@ -60,8 +60,8 @@ func TestASessionThatEndedIsSeededAgain(t *testing.T) {
 		if !c.replaced && got != c.file {
 			t.Errorf("%s: changed to %.300q", what, got)
 		}
-		if c.replaced && (!strings.Contains(got, `"token": "new"`) || !strings.Contains(got, `"version": 12345678901234567890`) ||
-			!strings.Contains(got, `"token": "o"`) || strings.Contains(got, "old") || f.mode("opt/data/auth.json") != 0o600) {
+		if c.replaced && (!strings.Contains(got, `"token":"new"`) || !strings.Contains(got, `"version":12345678901234567890`) ||
+			!strings.Contains(got, `"token":"o"`) || strings.Contains(got, "old") || f.mode("opt/data/auth.json") != 0o600) {
 			t.Errorf("%s: it is %s", what, got)
 		}
 		if c.failed != (len(r.Shortfalls) == 1) {
@@ -103,5 +103,14 @@ func TestBadRootsOfCredentials(t *testing.T) {
 		if f.owner("") != [2]int{0, 0} || f.mode("") != 0o755 || f.owner("opt") != [2]int{0, 0} || f.owner("etc") != [2]int{0, 0} {
 			t.Errorf("%q: something was given away", dir)
 		}
+	}
+}
+
+func TestADeepFileOfCredentialsDoesNotGrow(t *testing.T) {
+	deep := strings.Repeat("[", 4000) + "0" + strings.Repeat(",0", 4000) + strings.Repeat("]", 4000)
+	file := `{"notes":` + deep + `,"providers":{"nous":{"last_auth_error":{"relogin_required":true}}}}`
+	then, err := reseed([]byte(file), []byte(`{"providers":{"nous":{"token":"new"}}}`))
+	if err != nil || len(then) > 2*len(file) || !strings.Contains(string(then), deep) {
+		t.Errorf("%d bytes became %d, %v", len(file), len(then), err)
 	}
 }

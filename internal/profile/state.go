@@ -5,6 +5,8 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
+	"slices"
 )
 
 // StateFile is where a profile keeps what is wanted of its gateway and what that last was.
@@ -100,8 +102,22 @@ func (f fields) text(key string) string {
 	return b.String()
 }
 
-// bytes is the content of a file with these keys.
+// bytes is the content of a file with these keys, one a line. What is in them is not spread out: indented, a file is as
+// large as the square of its depth, and whoever wrote it would decide how much memory PID 1 needs.
 func (f fields) bytes() ([]byte, error) {
-	content, err := json.MarshalIndent(f, "", "  ")
-	return append(content, '\n'), err
+	b := bytes.NewBufferString("{")
+	separator := "\n"
+	for _, key := range slices.Sorted(maps.Keys(f)) {
+		name, err := json.Marshal(key)
+		if err != nil {
+			return nil, err
+		}
+		b.WriteString(separator + "  " + string(name) + ": ")
+		if err := json.Compact(b, f[key]); err != nil {
+			return nil, err
+		}
+		separator = ",\n"
+	}
+	b.WriteString("\n}\n")
+	return b.Bytes(), nil
 }
