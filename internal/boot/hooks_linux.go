@@ -48,15 +48,55 @@ func (b *boot) hook(ctx context.Context, file string) error {
 	return nil
 }
 
-// hookEnvironment is everybody's but for the home: what root leaves in its own does not belong on the volume.
+// hookEnvironment is everybody's but for the home, because what root leaves in its own does not belong on the volume, and
+// for the search path: a place in it that others can write, as that for the agent's own programs on the volume is, would
+// let them choose what root runs. Nor does root run a browser that was found in such a place.
 func (b *boot) hookEnvironment() []string {
 	e := environment(b.result.Environ())
+	e.set("PATH", b.trustedPath(e.get("PATH")))
+	if b.env(browserVariable) == "" {
+		e.unset(browserVariable)
+	}
 	if home, set := environment(b.Environ).lookup("HOME"); set {
 		e.set("HOME", home)
 	} else {
 		e.unset("HOME")
 	}
 	return e
+}
+
+// trustedPath leaves of a search path what only root can write. A link in it, as /bin often is, gives way to where it
+// leads now: it may itself be in a place that others can write.
+func (b *boot) trustedPath(list string) string {
+	var kept []string
+	for dir := range strings.SplitSeq(list, ":") {
+		if real := b.realDir(dir); real != "" && !slices.Contains(kept, real) && b.trusted(real[1:], unix.S_IFDIR, 0) == nil {
+			kept = append(kept, real)
+		}
+	}
+	if len(kept) == 0 {
+		return systemPath // an empty one would be wherever somebody stands
+	}
+	return strings.Join(kept, ":")
+}
+
+const systemPath = "/usr/sbin:/usr/bin:/sbin:/bin"
+
+// realDir is the path without links of a directory of the machine, or nothing.
+func (b *boot) realDir(dir string) string {
+	if !path.IsAbs(dir) {
+		return ""
+	}
+	fd, err := b.system.Open(dir, unix.O_PATH|unix.O_DIRECTORY)
+	if err != nil {
+		return ""
+	}
+	defer unix.Close(fd)
+	real, err := os.Readlink(rooted.PathOf(fd))
+	if err != nil {
+		return ""
+	}
+	return path.Join("/", strings.TrimPrefix(real, strings.TrimSuffix(b.Root, "/")))
 }
 
 // foreignServices lists what the image brings to be supervised. What is more than a program to keep running is

@@ -29,6 +29,27 @@ func TestHooksRunAfterTheBootInTheOrderOfTheirNames(t *testing.T) {
 	}
 }
 
+func TestHooksFindNoProgramsThatOthersCanWrite(t *testing.T) {
+	f := newFixture(t, "PATH=/opt/hermes/bin:/opt/data/.local/bin:.::relative:/tmp:/missing:/opt/data/link:/usr/bin:/bin:/open/below")
+	f.must(os.MkdirAll(f.at("opt/hermes/bin"), 0o755))
+	f.must(os.MkdirAll(f.at("usr/bin"), 0o755))
+	f.must(os.Symlink("usr/bin", f.at("bin")))
+	f.must(os.MkdirAll(f.at("open/below"), 0o755))
+	f.must(os.Chmod(f.at("open"), 0o777))
+	f.must(os.Symlink("/opt/hermes/bin", f.at("opt/data/link")))
+	f.write("opt/data/.local/bin/chromium", "#!/bin/sh\n")
+	f.must(os.Chmod(f.at("opt/data/.local/bin/chromium"), 0o755))
+	f.write("etc/cont-init.d/x", "#!/bin/sh\necho \"$PATH|$AGENT_BROWSER_EXECUTABLE_PATH\" >"+f.at("said")+"\n")
+	f.must(os.Chmod(f.at("etc/cont-init.d/x"), 0o755))
+	r := f.boot()
+	if got := f.read("said"); got != "/opt/hermes/bin:/usr/bin|\n" {
+		t.Errorf("root looks for programs in %q", got)
+	}
+	if env := environment(r.Environ()); env.get("PATH") != f.env("PATH") || env.get(browserVariable) != "/opt/data/.local/bin/chromium" {
+		t.Errorf("others have %q", r.Environ())
+	}
+}
+
 func TestHooksThatOthersCanWriteAreRefused(t *testing.T) {
 	for what, spoil := range map[string]func(f *fixture) error{
 		"for everybody":           func(f *fixture) error { return os.Chmod(f.at("etc/cont-init.d/x"), 0o757) },
