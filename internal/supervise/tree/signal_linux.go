@@ -41,8 +41,10 @@ func send(pid int, do func() error) error {
 	}
 	sent := make(chan error)
 	go spawn.OnOwnThread(func() {
+		// Only who we act as changes, and neither whom we belong to nor who we were: by these two the kernel decides
+		// whether that user may signal us, and a signal to this thread is one to all of PID 1.
 		const keep = ^uintptr(0)
-		if _, _, errno := unix.RawSyscall(unix.SYS_SETRESUID, uintptr(uid), keep, keep); errno != 0 {
+		if _, _, errno := unix.RawSyscall(unix.SYS_SETRESUID, keep, uintptr(uid), keep); errno != 0 {
 			sent <- errno
 			return
 		}

@@ -4,6 +4,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -255,6 +256,18 @@ func TestWithoutTheRightToSignalOthers(t *testing.T) {
 	}
 	if err := unix.Kill(cmd.Process.Pid, unix.SIGKILL); err != unix.EPERM {
 		t.Errorf("we have the right: %v", err)
+	}
+	// Whoever is signalled must not be able to signal us meanwhile: he would end PID 1.
+	err := send(cmd.Process.Pid, func() error {
+		status, err := os.ReadFile("/proc/thread-self/status")
+		uids := regexp.MustCompile(`Uid:\t(\d+)\t\d+\t(\d+)\t`).FindSubmatch(status)
+		if err != nil || string(uids[1]) != "0" || string(uids[2]) != "0" {
+			t.Errorf("the sender belongs to who is signalled: %q %v", uids, err)
+		}
+		return unix.Kill(cmd.Process.Pid, 0)
+	})
+	if err != nil {
+		t.Error(err)
 	}
 	if err := Signal(cmd.Process.Pid, unix.SIGKILL); err != nil {
 		t.Fatal(err)
