@@ -9,6 +9,7 @@ package logdir
 import (
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"path/filepath"
 	"slices"
@@ -74,6 +75,9 @@ func openIn(dir *os.File, name string, flags int) (*os.File, error) {
 
 var errNoFile = errors.New("it is not a file")
 
+// mostNames is how many files are looked at: a directory that others fill up with theirs is not read to its end.
+const mostNames = 1024
+
 // archives are the names of the predecessors, oldest first.
 func archives(dir *os.File) ([]string, error) {
 	// A descriptor of its own, because a listing goes on where the last one ended.
@@ -83,8 +87,8 @@ func archives(dir *os.File) ([]string, error) {
 	}
 	again := os.NewFile(uintptr(fd), dir.Name())
 	defer again.Close()
-	names, err := again.Readdirnames(-1)
-	if err != nil {
+	names, err := again.Readdirnames(mostNames)
+	if err != nil && err != io.EOF {
 		return nil, err
 	}
 	names = slices.DeleteFunc(names, func(name string) bool { return !isArchive(name) })

@@ -159,15 +159,20 @@ func (r *reader) begin(files []string, lines int) error {
 	return nil
 }
 
+// farthest is how far back lines are looked for in one file: several times what a writer lets it grow to. The file is its
+// owner's, who may have made it as long as the file system goes, out of nothing.
+const farthest = 8 * FileSize
+
 // seekTail goes to where the last lines begin, and says how many they are.
 func seekTail(f *os.File, lines int) (found int, err error) {
 	end, err := f.Seek(0, io.SeekEnd)
 	if err != nil || lines == 0 {
 		return 0, err
 	}
+	begin := max(0, end-farthest)
 	buf := make([]byte, 32<<10)
-	for at := end; at > 0; {
-		block := buf[:min(at, int64(len(buf)))]
+	for at := end; at > begin; {
+		block := buf[:min(at-begin, int64(len(buf)))]
 		at -= int64(len(block))
 		if _, err := f.ReadAt(block, at); err != nil && err != io.EOF {
 			return 0, err
@@ -178,9 +183,9 @@ func seekTail(f *os.File, lines int) (found int, err error) {
 				break
 			}
 			// The newline at the very end begins no line.
-			if begin := at + int64(i) + 1; begin < end {
+			if line := at + int64(i) + 1; line < end {
 				if found++; found == lines {
-					_, err := f.Seek(begin, io.SeekStart)
+					_, err := f.Seek(line, io.SeekStart)
 					return found, err
 				}
 			}
@@ -190,7 +195,7 @@ func seekTail(f *os.File, lines int) (found int, err error) {
 	if end > 0 {
 		found++ // the first line
 	}
-	_, err = f.Seek(0, io.SeekStart)
+	_, err = f.Seek(begin, io.SeekStart)
 	return found, err
 }
 
