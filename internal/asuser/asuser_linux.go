@@ -10,11 +10,12 @@ package asuser
 import (
 	"fmt"
 	"os"
-	"runtime"
 	"sync"
 	"unsafe"
 
 	"golang.org/x/sys/unix"
+
+	"hermes.example/hermes/internal/ownthread"
 )
 
 // User is whose rights are used.
@@ -42,7 +43,7 @@ func New(u User) (*Hand, error) {
 	}
 	h := &Hand{jobs: make(chan job)}
 	ready := make(chan error)
-	go h.work(u, ready)
+	go ownthread.Run(func() { h.work(u, ready) })
 	if err := <-ready; err != nil {
 		return nil, err
 	}
@@ -79,9 +80,8 @@ func (h *Hand) Close() {
 	}
 }
 
-// work is the thread. It is never unlocked, so that it ends with its goroutine and nobody else gets it.
+// work is the thread. It is not the process's first one: by that everybody else judges who the process is.
 func (h *Hand) work(u User, ready chan<- error) {
-	runtime.LockOSThread()
 	err := become(u)
 	ready <- err
 	if err != nil {

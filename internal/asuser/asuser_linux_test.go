@@ -5,6 +5,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"strings"
 	"syscall"
 	"testing"
 )
@@ -99,4 +100,16 @@ func TestNobodyElsesRights(t *testing.T) {
 		t.Errorf("called %v, %v", called, err)
 	}
 	h.Close()
+}
+
+// The kernel answers questions about a process, as those of /proc, with its first thread.
+func TestTheProcessItselfStaysRoots(t *testing.T) {
+	for range 200 {
+		h, _ := hand(t)
+		status, err := os.ReadFile("/proc/self/status")
+		h.Close()
+		if err != nil || !strings.Contains(string(status), "Uid:\t0\t0\t0\t0\n") {
+			t.Fatalf("the process is another's: %v\n%s", err, status)
+		}
+	}
 }

@@ -5,7 +5,7 @@ import (
 	"net"
 
 	"hermes.example/hermes/internal/guest/files"
-	"hermes.example/hermes/internal/guest/spawn"
+	"hermes.example/hermes/internal/ownthread"
 	"hermes.example/hermes/internal/wire"
 )
 
@@ -60,7 +60,7 @@ func (s *Server) asCommand(f func() error) error {
 	s.serving <- struct{}{}
 	defer func() { <-s.serving }()
 	done := make(chan error, 1)
-	go spawn.OnOwnThread(func() {
+	go ownthread.Run(func() {
 		err := s.config.ActAsCommand()
 		if err == nil {
 			err = f()

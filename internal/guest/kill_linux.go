@@ -8,7 +8,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"hermes.example/hermes/internal/guest/spawn"
+	"hermes.example/hermes/internal/ownthread"
 )
 
 // kill sends a signal to a process, or with a negative number to a process group.
@@ -57,7 +57,7 @@ func mayKillAll() bool {
 // need not heed.
 func killAs(uid, pid int, sig syscall.Signal) error {
 	sent := make(chan error)
-	go spawn.OnOwnThread(func() {
+	go ownthread.Run(func() {
 		keep := ^uintptr(0)
 		if _, _, errno := unix.RawSyscall(unix.SYS_SETRESUID, uintptr(uid), keep, keep); errno != 0 {
 			sent <- errno

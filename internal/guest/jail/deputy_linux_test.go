@@ -9,14 +9,14 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"hermes.example/hermes/internal/guest/spawn"
+	"hermes.example/hermes/internal/ownthread"
 )
 
 // onDeputy runs f on a thread with the rights of a command.
 func onDeputy(t *testing.T, uid, gid, ruleset int, f func()) {
 	t.Helper()
 	done := make(chan error)
-	go spawn.OnOwnThread(func() {
+	go ownthread.Run(func() {
 		err := unix.Prctl(unix.PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0)
 		if err == nil {
 			err = deputy(uid, gid, ruleset)()

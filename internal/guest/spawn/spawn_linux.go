@@ -7,6 +7,8 @@ import (
 	"unsafe"
 
 	"golang.org/x/sys/unix"
+
+	"hermes.example/hermes/internal/ownthread"
 )
 
 // Command is one process to start. Descriptors stay the caller's to close.
@@ -75,7 +77,7 @@ func (e *Error) Unwrap() error { return e.Errno }
 func New(prepare func() error) (*Spawner, error) {
 	s := &Spawner{requests: make(chan request)}
 	prepared := make(chan error)
-	go OnOwnThread(func() { s.serve(prepare, prepared) })
+	go ownthread.Run(func() { s.serve(prepare, prepared) })
 	if err := <-prepared; err != nil {
 		return nil, err
 	}

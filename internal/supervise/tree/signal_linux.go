@@ -8,7 +8,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"hermes.example/hermes/internal/guest/spawn"
+	"hermes.example/hermes/internal/ownthread"
 )
 
 // signal signals the process that was seen, and no other that has got its number since.
@@ -40,7 +40,7 @@ func send(pid int, do func() error) error {
 		return err
 	}
 	sent := make(chan error)
-	go spawn.OnOwnThread(func() {
+	go ownthread.Run(func() {
 		// Only who we act as changes, and neither whom we belong to nor who we were: by these two the kernel decides
 		// whether that user may signal us, and a signal to this thread is one to all of PID 1.
 		const keep = ^uintptr(0)

@@ -1,4 +1,8 @@
-package spawn
+// Package ownthread runs what changes its thread for good, as who that is to the kernel, apart from all else in the
+// process.
+//
+// The guest, the supervisor and the hand that uses files as another user call it.
+package ownthread
 
 import (
 	"runtime"
@@ -6,10 +10,10 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// OnOwnThread runs f on a thread that is f's alone, and ends with it: what a thread
+// Run runs f on a thread that is f's alone, and ends with it: what a thread
 // gave up it cannot get back, so no other goroutine may ever run on it. It is never
 // the process's first thread, by which the kernel knows the process.
-func OnOwnThread(f func()) {
+func Run(f func()) {
 	runtime.LockOSThread() // and never unlocked, unless this is the first thread
 	if unix.Gettid() != unix.Getpid() {
 		f()
