@@ -18,6 +18,8 @@ import (
 )
 
 var helpers = map[string]func(){
+	"stopped once":     stopsItself(1),
+	"stopped for ever": stopsItself(1 << 30),
 	// orphans leaves a thousand children behind.
 	"orphans": func() {
 		for range 1_000 {

@@ -13,6 +13,7 @@ type process struct {
 	pid, parent, group, session int
 	started                     uint64
 	zombie                      bool
+	stopped                     bool
 	guest                       bool // the guest of a sandbox
 }
 
@@ -65,6 +66,25 @@ func processes() []process {
 	return all
 }
 
+// Unborn are children of ours that are stopped before their exec: they still have our name, which no program of a
+// service has a reason to take. They cannot have been reaped while a start waits for them.
+func Unborn() (pids []int) {
+	self := os.Getpid()
+	name, err := os.ReadFile("/proc/self/comm")
+	if err != nil {
+		return nil
+	}
+	for _, p := range processes() {
+		if p.parent != self || !p.stopped {
+			continue
+		}
+		if theirs, err := os.ReadFile("/proc/" + strconv.Itoa(p.pid) + "/comm"); err == nil && bytes.Equal(theirs, name) {
+			pids = append(pids, p.pid)
+		}
+	}
+	return pids
+}
+
 func readProcess(pid int) (process, bool) {
 	stat, err := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/stat")
 	if err != nil {
@@ -93,6 +113,7 @@ func parseStat(stat []byte) (process, bool) {
 		// A process whose first thread has ended looks dead, and is not as long as it has another.
 		zombie: (fields[state][0] == 'Z' || fields[state][0] == 'X') && number(fields[threads]) <= 1,
 	}
+	p.stopped = fields[state][0] == 'T' || fields[state][0] == 't'
 	p.started, _ = strconv.ParseUint(string(fields[started]), 10, 64)
 	p.guest = isGuest(string(stat[open+1 : closing]))
 	return p, p.pid > 0
