@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"regexp"
+	"strconv"
 	"strings"
 	"time"
 )
@@ -44,7 +45,7 @@ func (e *HeldError) Name() string {
 	}
 	who := fmt.Sprintf("process %d", h.PID)
 	if h.Container != "" {
-		who = "container " + h.Container[:min(len(h.Container), 12)]
+		who = "container " + strings.Trim(strconv.QuoteToASCII(h.Container[:min(len(h.Container), 12)]), `"`) // anybody may have written it
 	}
 	return fmt.Sprintf("%s on host %q, heard of %s ago,", who, h.Host, e.Age.Round(time.Second))
 }

@@ -490,3 +490,10 @@ func TestContainerIDs(t *testing.T) {
 		}
 	}
 }
+
+func TestAHoldersNameIsOneLine(t *testing.T) {
+	held := &HeldError{Holder: Holder{Claim: "x", Container: "\n\x1b[2Jlevel", Host: "a\nb\x1b"}}
+	if name := held.Name(); strings.ContainsAny(name, "\n\x1b") {
+		t.Errorf("it is shown as %q", name)
+	}
+}

@@ -14,16 +14,26 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// How many connections there are at the same time. Those who may not speak are told so, and have places of their own,
-// so that they cannot take them from others.
+// How many connections there are at the same time. Those who may not speak are told so. Strangers, users and root have
+// places of their own: the agent that a user is may take all of its own, but nobody else's.
 const (
 	mostConnections = 128
 	mostStrangers   = 8
 )
 
+// caller is whose places a connection takes one of.
+type caller int
+
+const (
+	strangers caller = iota
+	users
+	root
+	callers
+)
+
 // Listen makes the socket, in a directory that only its owner, the caller, can write. Everybody may connect; the
 // users named, root and the caller may speak. What a supervisor that was killed has left is removed.
-func Listen(path string, users ...int) (net.Listener, error) {
+func Listen(path string, speakers ...int) (net.Listener, error) {
 	if err := ownDir(filepath.Dir(path)); err != nil {
 		return nil, fmt.Errorf("cannot make the control socket %s: %w", path, err)
 	}
@@ -38,7 +48,7 @@ func Listen(path string, users ...int) (net.Listener, error) {
 		l.Close()
 		return nil, fmt.Errorf("cannot make the control socket %s: %w", path, err)
 	}
-	return &listener{Listener: l, users: append(slices.Clone(users), 0, os.Geteuid())}, nil
+	return &listener{Listener: l, users: append(slices.Clone(speakers), 0, os.Geteuid())}, nil
 }
 
 // ownDir makes the directory, or checks that nobody else can put a socket of his own there.
@@ -91,7 +101,7 @@ type listener struct {
 	users []int
 
 	mu    sync.Mutex
-	count [2]int // strangers and others
+	count [callers]int
 }
 
 // peer is a connection of somebody who is known.
@@ -108,42 +118,49 @@ func (l *listener) Accept() (net.Conn, error) {
 		if err != nil {
 			return nil, err
 		}
-		p := &peer{Conn: c, allowed: l.may(c)}
-		if l.enter(p) {
+		who := l.who(c)
+		p := &peer{Conn: c, allowed: who != strangers}
+		if l.enter(p, who) {
 			return p, nil
 		}
 		c.Close()
 	}
 }
 
-// may asks the kernel who is at the other end, which cannot be feigned.
-func (l *listener) may(c net.Conn) bool {
+// who asks the kernel who is at the other end, which cannot be feigned.
+func (l *listener) who(c net.Conn) caller {
 	raw, err := c.(*net.UnixConn).SyscallConn()
 	if err != nil {
-		return false
+		return strangers
 	}
 	var cred *unix.Ucred
 	var credErr error
 	err = raw.Control(func(fd uintptr) { cred, credErr = unix.GetsockoptUcred(int(fd), unix.SOL_SOCKET, unix.SO_PEERCRED) })
-	return err == nil && credErr == nil && slices.Contains(l.users, int(cred.Uid))
+	switch {
+	case err != nil || credErr != nil || !slices.Contains(l.users, int(cred.Uid)):
+		return strangers
+	case cred.Uid == 0:
+		return root
+	}
+	return users
 }
 
 // enter takes a place, if there is one.
-func (l *listener) enter(p *peer) bool {
-	kind, most := 0, mostStrangers
-	if p.allowed {
-		kind, most = 1, mostConnections
+func (l *listener) enter(p *peer, who caller) bool {
+	most := mostConnections
+	if who == strangers {
+		most = mostStrangers
 	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if l.count[kind] >= most {
+	if l.count[who] >= most {
 		return false
 	}
-	l.count[kind]++
+	l.count[who]++
 	p.leave = func() {
 		l.mu.Lock()
 		defer l.mu.Unlock()
-		l.count[kind]--
+		l.count[who]--
 	}
 	return true
 }

@@ -59,11 +59,16 @@ func asked(t *testing.T, path string, uid uint32, env ...string) string {
 	return string(out)
 }
 
-func TestStrangersTakeNobodysPlace(t *testing.T) {
+func TestStrangersTakeNobodysPlace(t *testing.T) { takesNobodysPlace(t) }
+
+func TestAUserTakesNotThePlacesOfRoot(t *testing.T) { takesNobodysPlace(t, 54321) }
+
+// takesNobodysPlace lets a user take all places that it can get while root speaks.
+func takesNobodysPlace(t *testing.T, users ...int) {
 	if os.Geteuid() != 0 {
 		t.Skip("only root can be others")
 	}
-	_, path := serve(t)
+	_, path := serve(t, users...)
 	cmd := exec.Command("/proc/self/exe")
 	cmd.Env = []string{asUser + "=" + path, "HOLD=1"}
 	cmd.Dir = "/"
