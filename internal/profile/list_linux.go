@@ -2,6 +2,7 @@ package profile
 
 import (
 	"fmt"
+	"io"
 	"os"
 	"path/filepath"
 	"slices"
@@ -24,7 +25,9 @@ func (h *Home) List() (names, odd []string, err error) {
 				names = append(names, name)
 			case nothing:
 			default:
-				odd = append(odd, fmt.Sprintf("%q is no profile: %s", filepath.Join(h.Root, directory, name), why))
+				if len(odd) < mostOdd {
+					odd = append(odd, fmt.Sprintf("%q is no profile: %s", filepath.Join(h.Root, directory, name), why))
+				}
 			}
 		}
 		return nil
@@ -62,6 +65,13 @@ func (h *Home) Gone(name string) (bool, error) {
 	return false, err
 }
 
+// Who owns the directory can fill it without end: so much of it is looked at, and so many oddities are told.
+const (
+	mostEntries = 16 << 10
+	mostOdd     = 20
+)
+
+// entries are the names in a directory.
 func entries(dir int) ([]string, error) {
 	again, err := unix.Openat(dir, ".", unix.O_RDONLY|unix.O_DIRECTORY|unix.O_CLOEXEC, 0)
 	if err != nil {
@@ -69,7 +79,10 @@ func entries(dir int) ([]string, error) {
 	}
 	f := os.NewFile(uintptr(again), directory)
 	defer f.Close()
-	names, err := f.Readdirnames(-1)
+	names, err := f.Readdirnames(mostEntries)
+	if err == io.EOF {
+		err = nil
+	}
 	slices.Sort(names)
 	return names, err
 }

@@ -286,3 +286,32 @@ func TestAWatcherTellsOfChanges(t *testing.T) {
 		}
 	}
 }
+
+func TestADirectoryWithoutEndIsNotReadToItsEnd(t *testing.T) {
+	h := &Home{Root: t.TempDir()}
+	for i := range mostEntries + 2*mostOdd {
+		dir := filepath.Join(h.Root, directory, fmt.Sprintf("Odd%d", i))
+		if i < 2*mostOdd {
+			if err := os.MkdirAll(dir, 0o755); err != nil {
+				t.Fatal(err)
+			}
+			dir = filepath.Join(dir, Mark)
+		}
+		if err := os.WriteFile(dir, nil, 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	err := h.below(directory, func(dir int) error {
+		names, err := entries(dir)
+		if len(names) != mostEntries {
+			t.Errorf("%d names were read", len(names))
+		}
+		return err
+	})
+	if err != nil {
+		t.Error(err)
+	}
+	if _, odd, err := h.List(); err != nil || len(odd) > mostOdd {
+		t.Errorf("%d oddities, %v", len(odd), err)
+	}
+}

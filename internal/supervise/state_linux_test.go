@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"log/slog"
+	"strconv"
 	"strings"
 	"sync/atomic"
 	"syscall"
@@ -567,4 +568,19 @@ func TestBadServicesAreRefused(t *testing.T) {
 			t.Error("one was started")
 		}
 	})
+}
+
+func TestThereAreOnlySoManyServices(t *testing.T) {
+	b := newBench(t, nil)
+	for i := range mostServices {
+		if err := b.Register(t.Context(), b.shell("s"+strconv.Itoa(i), "true"), false); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := b.Register(t.Context(), b.shell("more", "true"), false); err == nil || !strings.Contains(err.Error(), "4096 already") {
+		t.Errorf("one too many: %v", err)
+	}
+	if err := b.Replace(t.Context(), b.shell("s0", "true"), false); err != nil {
+		t.Errorf("one that is known: %v", err)
+	}
 }

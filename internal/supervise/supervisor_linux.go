@@ -83,6 +83,9 @@ func (s *Supervisor) Register(_ context.Context, service Service, up bool) error
 	return nil
 }
 
+// mostServices bounds the memory and the descriptors of PID 1: whoever can make a profile can make a million.
+const mostServices = 4096
+
 func (s *Supervisor) add(service *Service) (*unit, error) {
 	if err := check(service); err != nil {
 		return nil, err
@@ -94,6 +97,8 @@ func (s *Supervisor) add(service *Service) (*unit, error) {
 		return nil, fmt.Errorf("cannot register service %q: %w", service.Name, ErrClosed)
 	case s.units[service.Name] != nil:
 		return nil, fmt.Errorf("cannot register service %q: %w", service.Name, ErrRegistered)
+	case len(s.units) >= mostServices:
+		return nil, fmt.Errorf("cannot register service %q: there are %d already; remove some", service.Name, len(s.units))
 	}
 	u := newUnit(s, service)
 	s.units[service.Name] = u
