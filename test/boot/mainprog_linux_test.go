@@ -95,14 +95,14 @@ func TestSignalsReachTheMainProgram(t *testing.T) {
 // What the main program finds is what the service user would find as the container's only process: signals,
 // descriptors, limits, rights.
 func TestTheMainProgramStartsClean(t *testing.T) {
-	const look = "grep -E '^(Sig(Ign|Blk)|Cap|Uid|Gid|Groups)' /proc/self/status; ls /proc/self/fd; ulimit -a; umask; pwd; nice; cat /proc/self/oom_score_adj"
+	const look = "grep -E '^(Sig(Ign|Blk)|Cap|Uid|Gid|Groups)' /proc/self/status; ulimit -a; umask; pwd; nice; cat /proc/self/oom_score_adj"
 	m := image(t)
 	alone := m.Start(machine.Boot{User: hermes + ":10000", Dir: "/tmp", Argv: []string{"/bin/bash", "-c", look}})
 	if code := alone.Wait(bound); code != 0 {
 		t.Fatal(alone.Output())
 	}
 	r := m.Start(machine.Boot{Dir: "/tmp", Env: []string{"KEPT=a b"}, Argv: []string{"/init", "bash", "-c", "echo begin; " + look +
-		"; echo end; echo home $HOME $HERMES_HOME $KEPT; echo again >/proc/self/fd/1; echo session $(($(ps -o sid= -p $$)-$$))"}})
+		"; echo end; echo open $(ls /proc/self/fd); echo home $HOME $HERMES_HOME $KEPT; echo again >/proc/self/fd/1; echo session $(($(ps -o sid= -p $$)-$$))"}})
 	if code := r.Wait(bound); code != 0 {
 		t.Errorf("it ended with %d", code)
 	}
@@ -111,7 +111,7 @@ func TestTheMainProgramStartsClean(t *testing.T) {
 	if found != alone.Output() {
 		t.Errorf("below hermes-init it is %s\nalone %s", found, alone.Output())
 	}
-	for _, want := range []string{"home /opt/data /opt/data a b\n", "again\n", "session 0\n"} {
+	for _, want := range []string{"open 0 1 2 3\n", "home /opt/data /opt/data a b\n", "again\n", "session 0\n"} {
 		if !strings.Contains(rest, want) {
 			t.Errorf("%q is missing: %s", want, rest)
 		}
