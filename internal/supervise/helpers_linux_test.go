@@ -216,6 +216,7 @@ var ways = []string{"cgroup", "lineage"}
 
 func (b *bench) way(which string) {
 	if which == "lineage" {
+		b.forest.Close()
 		b.forest = &tree.Forest{}
 	} else if !b.forest.Cgroups() {
 		b.t.Skip("no cgroup can be made here")

@@ -1,7 +1,7 @@
 package tree
 
 import (
-	"fmt"
+	"crypto/rand"
 	"os"
 	"path/filepath"
 	"slices"
@@ -19,8 +19,9 @@ func NewForest() *Forest {
 	if err != nil {
 		return &Forest{}
 	}
-	base := filepath.Join(own, fmt.Sprintf("hermes-services-%d", os.Getpid()))
-	if err := os.Mkdir(base, 0o755); err != nil && !os.IsExist(err) {
+	// Not named by our number: in another PID namespace it is another's.
+	base := filepath.Join(own, "hermes-services-"+rand.Text())
+	if err := os.Mkdir(base, 0o755); err != nil {
 		return &Forest{}
 	}
 	if _, err := os.Stat(filepath.Join(base, "cgroup.kill")); err != nil {

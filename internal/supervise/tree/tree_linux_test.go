@@ -108,9 +108,10 @@ exec 3< <(bash -c 'setsid sleep 1000 >/dev/null & echo $!'); read d <&3
 
 func TestEverybodyIsFound(t *testing.T) {
 	forests(t, func(t *testing.T, f *Forest) {
-		tr, cmd, said := grow(t, f, runaways+`echo $a $b $c $d $$; wait`)
+		// The one without an environment has nothing but its parent.
+		tr, cmd, said := grow(t, f, runaways+`env -i setsid sleep 1000 & e=$!; until [ "$(cat /proc/$e/comm)" = sleep ]; do :; done; echo $a $b $c $d $e $$; wait`)
 		pids := numbers(t, said)
-		if alive := living(pids); len(alive) != 5 {
+		if alive := living(pids); len(alive) != 6 {
 			t.Fatalf("of %v live %v", pids, alive)
 		}
 		if left := tr.End(); left != nil {
@@ -172,15 +173,19 @@ func TestASandboxIsNotPartOfTheService(t *testing.T) {
 		if out, err := exec.Command("cp", "/bin/bash", guest).CombinedOutput(); err != nil {
 			t.Fatal(string(out))
 		}
-		tr, cmd, said := grow(t, f, `exec 3< <(env -i PATH="$PATH" setsid `+guest+` -c 'setsid sleep 1000 >/dev/null & echo $$ $!; exec >/dev/null; wait')
+		tr, cmd, said := grow(t, f, `exec 3< <(env -i PATH="$PATH" setsid `+guest+` -c 'setsid sleep 1000 >/dev/null & until [ "$(cat /proc/$!/comm)" = sleep ]; do :; done; echo $$ $!; exec >/dev/null; wait')
 read guest below <&3; sleep 1000 >/dev/null & echo $guest $below $!; wait`)
 		pids := numbers(t, said)
 		t.Cleanup(func() {
 			for _, pid := range pids[:2] {
 				unix.Kill(pid, unix.SIGKILL)
 			}
-			// Its cgroup, which is the forest's, can be removed when they have ended.
-			for end := time.Now().Add(bound); len(living(pids)) > 0 && time.Now().Before(end); {
+			// Its cgroup, which is the forest's, can be removed when the kernel says that they have left it.
+			populated := func() bool {
+				events, _ := os.ReadFile(filepath.Join(f.base, "cgroup.events")) // none where there are no cgroups
+				return strings.Contains(string(events), "populated 1")
+			}
+			for end := time.Now().Add(bound); populated() && time.Now().Before(end); {
 				time.Sleep(time.Millisecond)
 			}
 		})
@@ -276,7 +281,8 @@ func TestTheseTestsAreAlone(t *testing.T) {
 	if os.Geteuid() != 0 {
 		t.Skip("only root can make namespaces without further ado")
 	}
-	if all := processes(); os.Getpid() != 1 || len(all) > 50 {
-		t.Errorf("we are %d among %d processes", os.Getpid(), len(all))
+	others := slices.DeleteFunc(processes(), func(p process) bool { return p.zombie })
+	if os.Getpid() != 1 || len(others) > 50 {
+		t.Errorf("we are %d among %d processes", os.Getpid(), len(others))
 	}
 }
