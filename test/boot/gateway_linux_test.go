@@ -126,7 +126,7 @@ func TestADashboardContainerHasNoGateways(t *testing.T) {
 	m := image(t)
 	m.File("/opt/data/gateway_state.json", `{"desired_state":"running"}`, 0o644)
 	m.File("/opt/data/profiles/coder/SOUL.md", "a soul\n", 0o644)
-	r := m.Start(machine.Boot{Argv: []string{"/init", "dashboard", "--no-open"}})
+	r := m.Start(machine.Boot{Env: []string{"HERMES_DASHBOARD=1"}, Argv: []string{"/init", "dashboard", "--no-open"}})
 	r.Eventually("the dashboard serves", func() bool {
 		_, code := r.Exec(hermes, "bash", "-c", "exec 3<>/dev/tcp/127.0.0.1/9119")
 		return code == 0 || r.Ended()
@@ -136,6 +136,9 @@ func TestADashboardContainerHasNoGateways(t *testing.T) {
 	}
 	if out := r.Must(hermes, "env", "HERMES_HOME=/opt/data", "hermes", "service", "ls"); strings.Contains(out, "gateway-") {
 		t.Errorf("services are %s", out)
+	}
+	if got := of(t, r, "dashboard"); got.Want != "down" {
+		t.Errorf("there is a second dashboard: %+v", got)
 	}
 }
 
