@@ -14,7 +14,7 @@ var sandboxVariants = []variant{
 	},
 	{
 		name: "D01-first-thread-only", test: "TestD01TimeoutEndsTheWholeTree",
-		file: "internal/guest/proc_linux.go",
+		file: "internal/proc/proc_linux.go",
 		old:  " && number(fields[threads]) <= 1",
 		new:  "",
 	},
