@@ -12,9 +12,10 @@ import (
 )
 
 type benchOptions struct {
-	json   bool
-	quick  bool
-	rounds int
+	json       bool
+	quick      bool
+	rounds     int
+	supervisor bool
 }
 
 func newBench(a *app) *cobra.Command {
@@ -32,17 +33,17 @@ func newBench(a *app) *cobra.Command {
 	cmd.Flags().BoolVar(&o.json, "json", false, "print one JSON object")
 	cmd.Flags().BoolVar(&o.quick, "quick", false, "leave out the minute of waiting before memory is measured again")
 	cmd.Flags().IntVar(&o.rounds, "rounds", 100, "how often each thing is measured")
-	cmd.AddCommand(&cobra.Command{
-		Use:    "supervisor",
-		Short:  "Be the supervisor that bench measures",
-		Hidden: true,
-		Args:   noArguments,
-		RunE:   func(*cobra.Command, []string) error { return bench.Supervisor(a.stdin, a.stdout) },
-	})
+	cmd.Flags().BoolVar(&o.supervisor, "supervisor", false, "be the supervisor that bench measures")
+	if err := cmd.Flags().MarkHidden("supervisor"); err != nil {
+		panic(err) // there is such a flag
+	}
 	return cmd
 }
 
 func runBench(ctx context.Context, a *app, o benchOptions) error {
+	if o.supervisor {
+		return bench.Supervisor(a.stdin, a.stdout)
+	}
 	if o.rounds < 1 {
 		return usagef("cannot use --rounds %d: give a positive number", o.rounds)
 	}

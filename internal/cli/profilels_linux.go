@@ -31,6 +31,8 @@ func newProfileLs(a *app) *cobra.Command {
 type profileRow struct {
 	Profile   string `json:"profile"`
 	Directory string `json:"directory"`
+	// Port is what its own files give its gateway; the container's environment wins over them.
+	Port int `json:"port,omitempty"`
 	// Desired and Gateway are what its state file says.
 	Desired string `json:"desired_state,omitempty"`
 	Gateway string `json:"gateway_state,omitempty"`
@@ -88,7 +90,7 @@ func (a *app) profileRow(home *profile.Home, name string, statuses map[string]su
 	if warning != nil {
 		a.say("%v", warning)
 	}
-	row := profileRow{Profile: name, Directory: home.Dir(name), Desired: state.Desired, Gateway: state.Gateway, Autostart: state.Autostart()}
+	row := profileRow{Profile: name, Directory: home.Dir(name), Port: doorOf(home.Dir(name)).Port, Desired: state.Desired, Gateway: state.Gateway, Autostart: state.Autostart()}
 	if status, known := statuses[name]; known {
 		row.Status = &status
 	}

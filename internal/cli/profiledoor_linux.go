@@ -1,0 +1,66 @@
+package cli
+
+import (
+	"crypto/rand"
+	"encoding/hex"
+	"fmt"
+	"strconv"
+
+	"hermes.example/hermes/internal/config"
+	"hermes.example/hermes/internal/profile"
+)
+
+// giveDoor gives a new profile what its gateway needs beside the others': a port that no profile has, and a key of
+// its own. What stands in its file of variables already stays.
+func giveDoor(home *profile.Home, name string) (port int, err error) {
+	names, _, err := home.List()
+	if err != nil {
+		return 0, err
+	}
+	taken := make(map[int]bool)
+	for _, other := range append(names, profile.Default) {
+		if other != name {
+			taken[doorOf(home.Dir(other)).Port] = true
+		}
+	}
+	own := home.Dir(name)
+	if port = doorOf(own).Port; taken[port] {
+		for port = config.DefaultGatewayPort + 1; taken[port]; port++ {
+		}
+		if err := config.SetVariable(own, "API_SERVER_PORT", strconv.Itoa(port)); err != nil {
+			return 0, err
+		}
+	}
+	if doorOf(own).Key.Reveal() == "" {
+		key := make([]byte, 32)
+		rand.Read(key) // it never fails
+		err = config.SetVariable(own, "API_SERVER_KEY", hex.EncodeToString(key))
+	}
+	if err != nil {
+		return 0, fmt.Errorf("cannot give its gateway a key: %w", err)
+	}
+	return port, nil
+}
+
+// doorOf is what a home's own files say of its gateway. Of files that cannot be understood it is nothing: who reads
+// them will say so.
+func doorOf(home string) config.Gateway {
+	lookup, _, err := config.WithEnvFile(func(name string) (string, bool) {
+		if name == "HERMES_HOME" {
+			return home, true
+		}
+		return "", false
+	})
+	if err != nil {
+		return config.Gateway{}
+	}
+	c, err := config.Load(lookup)
+	if err != nil {
+		return config.Gateway{}
+	}
+	door, err := c.Gateway()
+	if err != nil {
+		return config.Gateway{}
+	}
+	return door
+}

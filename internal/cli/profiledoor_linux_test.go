@@ -1,0 +1,49 @@
+package cli
+
+import (
+	"os"
+	"path/filepath"
+	"testing"
+
+	"hermes.example/hermes/internal/config"
+	"hermes.example/hermes/internal/profile"
+)
+
+func TestEveryNewProfileHasADoorOfItsOwn(t *testing.T) {
+	home := &profile.Home{Root: t.TempDir()}
+	write := func(dir, text string) {
+		t.Helper()
+		if err := os.MkdirAll(dir, 0o700); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(filepath.Join(dir, ".env"), []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	write(home.Dir("kept"), "API_SERVER_PORT=9000\nAPI_SERVER_KEY=written-by-a-person\n")
+	ports, keys := make(map[int]string), make(map[string]string)
+	for _, name := range []string{"kept", "a", "b", "c"} {
+		if err := home.Create(name); err != nil {
+			t.Fatal(err)
+		}
+		port, err := giveDoor(home, name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		door := doorOf(home.Dir(name))
+		key := door.Key.Reveal()
+		if other := ports[port]; other != "" || port == config.DefaultGatewayPort || door.Port != port {
+			t.Errorf("%s has port %d like %q, and its files say %d", name, port, other, door.Port)
+		}
+		if len(key) < 16 || keys[key] != "" {
+			t.Errorf("the key of %s has %d characters, or is another's", name, len(key))
+		}
+		ports[port], keys[key] = name, name
+	}
+	if ports[9000] != "kept" || keys["written-by-a-person"] != "kept" {
+		t.Errorf("what a person wrote is gone: %v", ports)
+	}
+	if again, err := giveDoor(home, "a"); err != nil || ports[again] != "a" {
+		t.Errorf("a second time it has %d: %v", again, err)
+	}
+}
