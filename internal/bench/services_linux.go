@@ -91,7 +91,7 @@ func (r *runner) crowd(base string, count int, ours measuring) error {
 
 // supervisor starts the process in which the supervisor is measured. The function returned asks it to start services.
 func (r *runner) supervisor() (ask measuring, end func(), err error) {
-	cmd := exec.CommandContext(r.ctx, r.Hermes, "bench", "supervisor")
+	cmd := exec.CommandContext(r.ctx, r.Hermes, "bench", "--supervisor")
 	cmd.Stderr = os.Stderr
 	in, err := cmd.StdinPipe()
 	if err != nil {
