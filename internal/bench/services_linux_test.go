@@ -8,7 +8,7 @@ import (
 	"testing"
 )
 
-// TestMain is also the supervisor that is measured, as `hermes bench --supervisor` is.
+// TestMain is also the supervisor that is measured, as `hermes bench supervisor` is.
 func TestMain(m *testing.M) {
 	if slices.Equal(os.Args[1:], []string{"bench", "--supervisor"}) {
 		if err := Supervisor(os.Stdin, os.Stdout); err != nil {

@@ -12,15 +12,11 @@ import (
 )
 
 type benchOptions struct {
-	json   bool
-	quick  bool
-	rounds int
-
+	json       bool
+	quick      bool
+	rounds     int
 	supervisor bool
 }
-
-// supervisorFlag makes a bench the supervisor of its own measurements; nobody types it.
-const supervisorFlag = "supervisor"
 
 func newBench(a *app) *cobra.Command {
 	var o benchOptions
@@ -32,22 +28,22 @@ func newBench(a *app) *cobra.Command {
 			"time of a cold start goes. It makes sandboxes in a temporary home and removes them again.",
 		Example: "hermes bench\nhermes bench --quick --rounds 30\nhermes bench --json > bench.json",
 		Args:    noArguments,
-		RunE: func(cmd *cobra.Command, _ []string) error {
-			if o.supervisor {
-				return bench.Supervisor(a.stdin, a.stdout)
-			}
-			return runBench(cmd.Context(), a, o)
-		},
+		RunE:    func(cmd *cobra.Command, _ []string) error { return runBench(cmd.Context(), a, o) },
 	}
 	cmd.Flags().BoolVar(&o.json, "json", false, "print one JSON object")
 	cmd.Flags().BoolVar(&o.quick, "quick", false, "leave out the minute of waiting before memory is measured again")
 	cmd.Flags().IntVar(&o.rounds, "rounds", 100, "how often each thing is measured")
-	cmd.Flags().BoolVar(&o.supervisor, supervisorFlag, false, "be the supervisor that is measured")
-	cmd.Flag(supervisorFlag).Hidden = true
+	cmd.Flags().BoolVar(&o.supervisor, "supervisor", false, "be the supervisor that bench measures")
+	if err := cmd.Flags().MarkHidden("supervisor"); err != nil {
+		panic(err) // there is such a flag
+	}
 	return cmd
 }
 
 func runBench(ctx context.Context, a *app, o benchOptions) error {
+	if o.supervisor {
+		return bench.Supervisor(a.stdin, a.stdout)
+	}
 	if o.rounds < 1 {
 		return usagef("cannot use --rounds %d: give a positive number", o.rounds)
 	}

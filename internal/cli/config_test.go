@@ -108,12 +108,17 @@ func TestConfigNeverStopsABoot(t *testing.T) {
 		"wrong somewhere":    {"terminal:\n  timeout: soon\ngateway:\n  multiplex_profiles: true\n", "", true, 0},
 		"variables not":      {"multiplex_profiles: true\n", "nonsense\n", true, 1},
 		"a list for a value": {"- a\n", "", false, 1},
+		"no variables":       {"multiplex_profiles: true\n", "a directory", true, 1},
 	} {
 		home := t.TempDir()
 		if test.file != "" {
 			os.WriteFile(filepath.Join(home, "config.yaml"), []byte(test.file), 0o600)
 		}
-		os.WriteFile(filepath.Join(home, ".env"), []byte(test.env), 0o600)
+		if test.env == "a directory" {
+			os.Mkdir(filepath.Join(home, ".env"), 0o700)
+		} else {
+			os.WriteFile(filepath.Join(home, ".env"), []byte(test.env), 0o600)
+		}
 		status, out, err := inHome(t, home, "config", "boot")
 		var got bootSettings
 		if json.Unmarshal([]byte(out), &got) != nil || status != 0 || err != "" || got.MultiplexProfiles != test.multiplex || len(got.Warnings) != test.warnings {

@@ -39,7 +39,7 @@ type attack struct {
 	OnImage bool
 	// Dir is the user's own directory.
 	Dir      string
-	Programs programs
+	Programs attackers
 	// Fork is where the guest's filter has an exception.
 	Fork uint64
 	// Control asks for the attempts outside, too.

@@ -37,12 +37,12 @@ func attackRole(text string) error {
 	return json.NewEncoder(os.Stdout).Encode(found)
 }
 
-// programs are what the attacks need, where every user can execute them.
-type programs struct{ Attempt, Setuid, FileCaps, Self string }
+// attackers are what the attacks need, where every user can execute them.
+type attackers struct{ Attempt, Setuid, FileCaps, Self string }
 
-func build(t *testing.T, dir string) programs {
+func build(t *testing.T, dir string) attackers {
 	t.Helper()
-	p := programs{filepath.Join(dir, "attempt"), filepath.Join(dir, "setuid"), filepath.Join(dir, "filecaps"), filepath.Join(dir, "escape.test")}
+	p := attackers{filepath.Join(dir, "attempt"), filepath.Join(dir, "setuid"), filepath.Join(dir, "filecaps"), filepath.Join(dir, "escape.test")}
 	// It lies far from where programs usually do, so that it can have code where the
 	// guest has its own.
 	cmd := exec.Command("go", "build", "-trimpath", "-buildvcs=false", "-ldflags", "-s -w -T 0x40000000", "-o", p.Attempt, "./attempt")

@@ -70,7 +70,7 @@ func (a attacker) furnish(t *testing.T, dir string) {
 }
 
 // privilege makes the programs that would give rights to whoever starts them.
-func privilege(t *testing.T, p programs) {
+func privilege(t *testing.T, p attackers) {
 	t.Helper()
 	netRaw := []byte{1, 0, 0, 2, 0, 1 << (unix.CAP_NET_RAW % 8), 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0}
 	if err := errors.Join(os.Chmod(p.Setuid, 0o755|os.ModeSetuid), unix.Setxattr(p.FileCaps, "security.capability", netRaw, 0)); err != nil {

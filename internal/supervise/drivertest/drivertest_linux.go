@@ -52,6 +52,7 @@ func Run(t *testing.T, fresh func(t *testing.T) Fixture) {
 		{"ACrashBringsItBack", crashed},
 		{"AKillBringsItBack", killed},
 		{"SomeEndsParkIt", parked},
+		{"AStopOfWhatIsParkedLeavesItDown", stoppedParked},
 		{"AskingForARestartIsNoFailure", askedForRestart},
 		{"AskingForNothingElseIsOne", askedForNothingElse},
 		{"ACrashLoopIsParked", crashLoop},

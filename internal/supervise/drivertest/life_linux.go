@@ -105,6 +105,15 @@ func askedForRestart(t *trial) {
 	t.until(one, "it is back", func(st supervise.Status) bool { return runs(st) && st.Restarts == 1 })
 }
 
+func stoppedParked(t *trial) {
+	t.register(t.service(one, "exit 78"), true)
+	t.until(one, "it is parked", isParked)
+	t.do(t.Driver.Stop, one)
+	if st := t.until(one, "it is down", isDown); st.Reason != "" {
+		t.Errorf("a reason stayed: %+v", st)
+	}
+}
+
 func askedForNothingElse(t *trial) {
 	t.register(t.service(one, "exit 75"), true)
 	t.until(one, "it is parked", isParked)

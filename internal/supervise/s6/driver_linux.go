@@ -15,7 +15,6 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-	"slices"
 	"strings"
 	"time"
 
@@ -272,7 +271,7 @@ func (d *Driver) locked(ctx context.Context, do func() error) error {
 	})
 }
 
-// List is the slots that are there.
+// List is the slots that are there, in the order of a directory's listing: by name.
 func (d *Driver) List(ctx context.Context) ([]supervise.Status, error) {
 	var entries []fs.DirEntry
 	err := d.hand.Do(func() (err error) { entries, err = os.ReadDir(d.options.ScanDir); return err })
@@ -293,6 +292,5 @@ func (d *Driver) List(ctx context.Context) ([]supervise.Status, error) {
 			list = append(list, supervise.Status{Name: e.Name(), State: supervise.Down, Want: "down", Reason: err.Error()})
 		}
 	}
-	slices.SortFunc(list, func(a, b supervise.Status) int { return strings.Compare(a.Name, b.Name) })
 	return list, nil
 }

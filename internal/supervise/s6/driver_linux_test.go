@@ -322,6 +322,22 @@ func sleeps(pid int) bool {
 	return strings.HasPrefix(string(cmdline), "sleep\x00")
 }
 
+// A start that comes while finish still runs is not forgotten when that says that the service is to stay down.
+func TestAStartDuringFinishCounts(t *testing.T) {
+	r := newScanned(t)
+	ctx := t.Context()
+	s := r.service("gateway-a", "[ -e once ] && exec sleep 1000; echo >once; exit 0")
+	r.ok(r.Register(ctx, s, false))
+	finish := filepath.Join(r.scan, s.Name, "finish")
+	r.ok(r.hand.Do(func() error {
+		return errors.Join(os.Rename(finish, finish+".slow"), os.WriteFile(finish, []byte("#!/bin/sh\nsleep 1\nexec ./finish.slow \"$@\"\n"), 0o755))
+	}))
+	r.ok(r.Start(ctx, s.Name))
+	r.eventually("finish runs", func() bool { rec, _, err := r.read(s.Name); return err == nil && rec.finishing })
+	r.ok(r.Start(ctx, s.Name))
+	r.eventually("it runs", func() bool { st, err := r.Status(ctx, s.Name); return err == nil && st.Running() })
+}
+
 // What is wanted outlives the supervisor, too.
 func TestANewSupervisorWantsTheSame(t *testing.T) {
 	r := newScanned(t)

@@ -1,0 +1,37 @@
+package boot
+
+import (
+	"strconv"
+	"strings"
+	"testing"
+
+	"hermes.example/hermes/test/machine"
+)
+
+// With a login the dashboard serves every address, is never called insecure whatever a variable says, and comes back.
+func TestTheDashboardComesBackAfterAKill(t *testing.T) {
+	r := booted(t, image(t), machine.Boot{Env: []string{"HERMES_DASHBOARD=1", "HERMES_DASHBOARD_HOST=0.0.0.0", "HERMES_DASHBOARD_INSECURE=1",
+		"HERMES_DASHBOARD_BASIC_AUTH_USERNAME=me", "HERMES_DASHBOARD_BASIC_AUTH_PASSWORD=pw"}})
+	serves := func() bool {
+		_, code := r.Exec(hermes, "bash", "-c", "exec 3<>/dev/tcp/127.0.0.1/9119")
+		return code == 0 || r.Ended()
+	}
+	r.Eventually("it serves", serves)
+	first := of(t, r, "dashboard")
+	words := strings.Split(strings.TrimRight(r.Must("", "cat", "/proc/"+strconv.Itoa(first.PID)+"/cmdline"), "\x00"), "\x00")
+	if got := strings.Join(words[1:], " "); got != "dashboard --host 0.0.0.0 --port 9119 --no-open" {
+		t.Errorf("its arguments are %q", got)
+	}
+	r.Must("", "kill", "-9", strconv.Itoa(first.PID))
+	r.Eventually("it is back", func() bool { s := of(t, r, "dashboard"); return s.PID > 0 && s.PID != first.PID || r.Ended() })
+	r.Eventually("it serves again", serves)
+}
+
+// Without a login it does not, says why once, and is not tried again.
+func TestADashboardWithoutALoginIsParked(t *testing.T) {
+	r := booted(t, image(t), machine.Boot{Env: []string{"HERMES_DASHBOARD=1", "HERMES_DASHBOARD_HOST=0.0.0.0"}})
+	r.Eventually("it is parked", func() bool { return of(t, r, "dashboard").State == "parked" || r.Ended() })
+	if n := strings.Count(r.Output(), "cannot listen on 0.0.0.0 without a login"); n != 1 {
+		t.Errorf("that is said %d times: %s", n, r.Output())
+	}
+}
