@@ -56,12 +56,12 @@ func TestGatewayRunIsSupervised(t *testing.T) {
 	r := m.Start(machine.Boot{Argv: []string{"/init", "gateway", "run"}})
 	ready(m, r)
 	r.Eventually("the gateway is ready", func() bool { return of(t, r, "gateway-default").State == "ready" || r.Ended() })
+	r.Eventually("there is one heartbeat", func() bool { return count(r, heartbeat) == 1 })
 	for _, words := range []string{"s6 supervision", "--no-supervise", "HERMES_GATEWAY_NO_SUPERVISE"} {
 		if !strings.Contains(r.Output(), words) {
 			t.Errorf("%q is not said: %s", words, r.Output())
 		}
 	}
-	r.Eventually("there is one heartbeat", func() bool { return count(r, heartbeat) == 1 })
 	if n := count(r, gatewayArgs); n != 1 {
 		t.Errorf("there are %d gateways: %s", n, r.Must("", "ps", "-ef"))
 	}
