@@ -1,11 +1,13 @@
 package supervise
 
 import (
+	"os"
 	"sync"
 	"time"
 
 	"golang.org/x/sys/unix"
 
+	"hermes.example/hermes/internal/proc"
 	"hermes.example/hermes/internal/supervise/tree"
 )
 
@@ -35,7 +37,7 @@ func guardStart() (stop func()) {
 		if time.Since(began) > stopPatience {
 			sig = unix.SIGKILL
 		}
-		for _, pid := range tree.Unborn() {
+		for _, pid := range unborn() {
 			_ = tree.Signal(pid, sig) // the next look shows what came of it
 		}
 		timer.Reset(startSlow / 2)
@@ -46,4 +48,19 @@ func guardStart() (stop func()) {
 		mu.Unlock()
 		timer.Stop()
 	}
+}
+
+// unborn are children of ours that are stopped before their exec: they still have our name, which no program of a service
+// has a reason to take. They cannot have been reaped while a start waits for them.
+func unborn() (pids []int) {
+	self, ok := proc.Read(os.Getpid())
+	if !ok {
+		return nil
+	}
+	for _, p := range proc.All() {
+		if p.Parent == self.PID && p.Stopped && p.Name == self.Name {
+			pids = append(pids, p.PID)
+		}
+	}
+	return pids
 }
