@@ -53,14 +53,13 @@ func mayKillAll() bool {
 	return unix.Capget(&header, &have[0]) == nil && have[0].Effective&(1<<unix.CAP_KILL) != 0
 }
 
-// killAs sends a signal on a thread that has another real user. Its other ids stay, so
-// that nobody gains a right over us by it but that to send it signals, which PID 1
-// need not heed.
+// killAs sends a signal on a thread that acts as another user. Its other ids stay, so
+// that nobody gains a right over us by it, not even that to send it signals.
 func killAs(uid, pid int, sig syscall.Signal) error {
 	sent := make(chan error)
 	go ownthread.Run(func() {
 		keep := ^uintptr(0)
-		if _, _, errno := unix.RawSyscall(unix.SYS_SETRESUID, uintptr(uid), keep, keep); errno != 0 {
+		if _, _, errno := unix.RawSyscall(unix.SYS_SETRESUID, keep, uintptr(uid), keep); errno != 0 {
 			sent <- errno
 			return
 		}
