@@ -42,6 +42,9 @@ func owners(ctx context.Context, b *boot) error {
 	g := &giving{uid: b.result.User.UID, gid: b.result.User.GID}
 	for _, dir := range repaired {
 		b.onlyIfThere(g.tree(ctx, v, dir))
+		if err := ctx.Err(); err != nil {
+			return err
+		}
 	}
 	for _, file := range single {
 		b.onlyIfThere(g.file(v, file))
@@ -78,7 +81,7 @@ func (g *giving) file(v *volume, file string) error {
 	return nil
 }
 
-// tree gives a directory of the volume with all that is in it, as far as it is of one file system.
+// tree gives a directory of the volume with all that is in it, as far as it is of one file system, or until ctx ends.
 func (g *giving) tree(ctx context.Context, v *volume, dir string) error {
 	if err := g.file(v, dir); err != nil {
 		return err
@@ -92,7 +95,7 @@ func (g *giving) tree(ctx context.Context, v *volume, dir string) error {
 	}
 	w := &walk{ctx: ctx, giving: g, jobs: make(chan *place)}
 	w.all(&place{root: rooted.New(fd, rooted.NoLinks|rooted.OneFileSystem), name: path.Join(v.name, dir)}, 2*runtime.NumCPU())
-	return ctx.Err()
+	return nil
 }
 
 // summary is one line about everything that was left as it is.

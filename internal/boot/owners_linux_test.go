@@ -1,6 +1,7 @@
 package boot
 
 import (
+	"context"
 	"os"
 	"path"
 	"path/filepath"
@@ -44,6 +45,54 @@ func TestRootsFilesAreRepaired(t *testing.T) {
 	}
 	if f.owner("etc/passwd") != [2]int{0, 0} || len(r.Shortfalls) > 0 {
 		t.Errorf("beyond the link, %q", r.Shortfalls)
+	}
+}
+
+// dying is a context that ends when it was asked so often.
+type dying struct {
+	context.Context
+	left atomic.Int64
+}
+
+func (d *dying) Err() error {
+	if d.left.Add(-1) < 0 {
+		return context.Canceled
+	}
+	return nil
+}
+
+func TestWhatABootThatWasCutShortLeftIsRepairedByTheNext(t *testing.T) {
+	f := newFixture(t)
+	files := []string{"", "/cron", "/cron/a", "/workspace", "/workspace/deep", "/workspace/deep/b", "/home", "/home/c"}
+	cut := 0
+	for n := int64(1); ; n++ {
+		f.must(os.RemoveAll(f.at("opt/data")))
+		for _, file := range []string{"cron/a", "workspace/deep/b", "home/c"} {
+			f.write("opt/data/"+file, "")
+		}
+		ctx := &dying{Context: t.Context()}
+		ctx.left.Store(n)
+		f.log.Reset()
+		r, err := Run(ctx, f.Machine)
+		if err == nil {
+			r.Lease.Release()
+			break
+		}
+		if f.owner("opt/data/cron") == hermes && f.owner("opt/data/home/c") != hermes {
+			cut++
+		}
+		if log := f.log.String(); strings.Contains(log, "WARN") {
+			t.Errorf("a boot that was ended complains:\n%s", log)
+		}
+		f.boot().Lease.Release()
+		for _, file := range files {
+			if got := f.owner("opt/data" + file); got != hermes {
+				t.Fatalf("after an end at %d, %q is %v's", n, file, got)
+			}
+		}
+	}
+	if cut == 0 {
+		t.Error("no boot was cut short while it gave files away")
 	}
 }
 
