@@ -21,7 +21,7 @@ var (
 	// often are the trees in which root's files turn up while the volume is in use: they are looked at every time.
 	often = []string{"profiles", "cron", "platforms/pairing", "pairing"}
 	// single are repaired every time, without what is in them.
-	single = []string{"logs/gateways", "auth.json", "auth.lock", ".env", "state.db", "state.db-shm", "state.db-wal", "hermes_state.db",
+	single = []string{"logs/gateways", "platforms", "auth.json", "auth.lock", ".env", "state.db", "state.db-shm", "state.db-wal", "hermes_state.db",
 		"response_store.db", "response_store.db-shm", "response_store.db-wal", "gateway.pid", "gateway.lock", "gateway_state.json",
 		"processes.json", "active_profile", "config.yaml"}
 )

@@ -26,7 +26,7 @@ func TestRootsFilesAreRepaired(t *testing.T) {
 	f, r := used(t)
 	files := []string{"profiles/x/SOUL.md", "profiles/x/deep/er/file", "cron/jobs.json", "pairing/x", "platforms/pairing/y"}
 	for _, file := range single {
-		if file != "logs/gateways" && file != ".env" && file != "config.yaml" {
+		if file != "logs/gateways" && file != "platforms" && file != ".env" && file != "config.yaml" {
 			files = append(files, file)
 		}
 	}
@@ -36,9 +36,10 @@ func TestRootsFilesAreRepaired(t *testing.T) {
 	f.must(os.Symlink("/etc/passwd", f.at("opt/data/cron/link")))
 	f.must(unix.Mkfifo(f.at("opt/data/cron/pipe"), 0o600))
 	f.must(os.Chown(f.at("opt/data/logs/gateways"), 0, 0))
+	f.must(os.Chown(f.at("opt/data/platforms"), 0, 0))
 	f.must(os.Chown(f.at("opt/data/.env"), 0, 10000))
 	r = f.again(r)
-	for _, file := range append(files, "profiles/x", "cron/link", "cron/pipe", "logs/gateways", ".env") {
+	for _, file := range append(files, "profiles/x", "cron/link", "cron/pipe", "logs/gateways", "platforms", ".env") {
 		if got := f.owner("opt/data/" + file); got != hermes {
 			t.Errorf("%s is %v's", file, got)
 		}
