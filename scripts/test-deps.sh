@@ -16,6 +16,8 @@ podman netavark runc tini|command -v podman && command -v runc|the docker engine
 btrfs-progs|command -v mkfs.btrfs|a disk limit that the docker engine enforces
 mmdebstrap|command -v mmdebstrap|the docker engine with a Debian image
 s6|command -v s6-svscan|the s6 driver
+tini|command -v tini|the image's entrypoint under another init
+procps|command -v ps|the processes below the image's entrypoint
 END
 }
 

@@ -7,8 +7,10 @@
 package atomicfile
 
 import (
+	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
 	"path/filepath"
 )
@@ -23,6 +25,18 @@ func Write(path string, data []byte, mode os.FileMode) error {
 // does not wait for the disk.
 func Replace(path string, data []byte, mode os.FileMode) error {
 	return write(path, data, mode, false)
+}
+
+// WriteAlone is Write for a file that has one writer at a time, as a lock of that one's makes sure. It stages the
+// content under a name that is always the same, so that the next write takes away what a crash left there.
+func WriteAlone(path string, data []byte, mode os.FileMode) error {
+	return writeBy(path, data, mode, true, func(dir string) (*os.File, error) {
+		staged := filepath.Join(dir, "."+filepath.Base(path)+".staged")
+		if err := os.Remove(staged); err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return nil, err
+		}
+		return os.OpenFile(staged, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
+	})
 }
 
 // Read returns what is in a file that this package wrote. Something else under its
@@ -49,9 +63,15 @@ func Read(path string) ([]byte, error) {
 // largest is far above anything that is kept in one file.
 const largest = 64 << 20
 
-func write(path string, data []byte, mode os.FileMode, durable bool) (err error) {
+func write(path string, data []byte, mode os.FileMode, durable bool) error {
+	return writeBy(path, data, mode, durable, func(dir string) (*os.File, error) {
+		return os.CreateTemp(dir, "."+filepath.Base(path)+".*")
+	})
+}
+
+func writeBy(path string, data []byte, mode os.FileMode, durable bool, stage func(dir string) (*os.File, error)) (err error) {
 	dir := filepath.Dir(path)
-	f, err := os.CreateTemp(dir, "."+filepath.Base(path)+".*")
+	f, err := stage(dir)
 	if err != nil {
 		return fmt.Errorf("cannot write %s: %w", path, err)
 	}

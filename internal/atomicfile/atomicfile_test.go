@@ -62,3 +62,31 @@ func TestAFailedWriteLeavesTheOldFileAndNothingElse(t *testing.T) {
 		t.Errorf("left behind: %v", entries)
 	}
 }
+
+func TestWhatACrashLeftIsGoneWithTheNextWrite(t *testing.T) {
+	dir := t.TempDir()
+	path := filepath.Join(dir, "file")
+	staged := filepath.Join(dir, ".file.staged")
+	elsewhere := filepath.Join(t.TempDir(), "elsewhere")
+	for _, leave := range []func() error{
+		func() error { return os.WriteFile(staged, []byte("half"), 0o644) },
+		func() error { return os.Symlink(elsewhere, staged) },
+	} {
+		if err := leave(); err != nil {
+			t.Fatal(err)
+		}
+		if err := WriteAlone(path, []byte("whole"), 0o640); err != nil {
+			t.Fatal(err)
+		}
+		entries, err := os.ReadDir(dir)
+		if err != nil || len(entries) != 1 || entries[0].Name() != "file" {
+			t.Errorf("there are %v, %v", entries, err)
+		}
+		if data, err := Read(path); err != nil || string(data) != "whole" {
+			t.Errorf("it is %q, %v", data, err)
+		}
+	}
+	if _, err := os.Lstat(elsewhere); !os.IsNotExist(err) {
+		t.Errorf("it was written through a link: %v", err)
+	}
+}

@@ -100,7 +100,7 @@ func (v *volume) read(file string) (content []byte, err error) {
 	return content, err
 }
 
-// write replaces a file, whole or not at all.
+// write replaces a file, whole or not at all. Who boots holds the lease, and is alone in doing so.
 func (v *volume) write(file string, content []byte, mode os.FileMode) error {
 	return v.hand.Do(func() error {
 		fd, _, err := v.look("write", file)
@@ -118,7 +118,7 @@ func (v *volume) write(file string, content []byte, mode os.FileMode) error {
 			return v.failed("write", file, err)
 		}
 		defer unix.Close(fd)
-		if err := atomicfile.Write(rooted.PathOf(fd)+"/"+base, content, mode); err != nil {
+		if err := atomicfile.WriteAlone(rooted.PathOf(fd)+"/"+base, content, mode); err != nil {
 			return v.failed("write", file, err)
 		}
 		return nil

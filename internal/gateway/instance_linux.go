@@ -12,6 +12,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"hermes.example/hermes/internal/atomicfile"
+	"hermes.example/hermes/internal/proc"
 	"hermes.example/hermes/internal/profile"
 )
 
@@ -53,7 +54,7 @@ func claim(ctx context.Context, o Options) (*instance, error) {
 		return nil, err
 	}
 	self := holder{PID: os.Getpid(), Supervised: o.Supervised, Kind: kind}
-	if self.Start, err = startTime(self.PID); err == nil {
+	if self.Start, err = proc.StartTime(self.PID); err == nil {
 		err = i.write(self)
 	}
 	if err != nil {

@@ -19,6 +19,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"hermes.example/hermes/internal/config"
+	"hermes.example/hermes/internal/proc"
 	"hermes.example/hermes/internal/profile"
 )
 
@@ -188,7 +189,7 @@ func TestAStrangerIsNotEnded(t *testing.T) {
 	}
 	if os.Geteuid() == 0 {
 		foreign := start(&syscall.SysProcAttr{Credential: &syscall.Credential{Uid: 54321, Gid: 54321}})
-		began, err := startTime(foreign.Process.Pid)
+		began, err := proc.StartTime(foreign.Process.Pid)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -5,10 +5,11 @@ import (
 	"fmt"
 	"os"
 	"strconv"
-	"strings"
 	"time"
 
 	"golang.org/x/sys/unix"
+
+	"hermes.example/hermes/internal/proc"
 )
 
 // process is another gateway that lives. It is held by a descriptor, so that what is signalled is this one and
@@ -31,7 +32,7 @@ func open(h holder) (*process, error) {
 		return nil, os.NewSyscallError("pidfd_open", err)
 	}
 	p := &process{h, fd}
-	if start, err := startTime(h.PID); err != nil || start != h.Start || p.ended(0) {
+	if start, err := proc.StartTime(h.PID); err != nil || start != h.Start || p.ended(0) {
 		unix.Close(fd)
 		return nil, nil
 	}
@@ -89,18 +90,4 @@ func (p *process) ended(within time.Duration) bool {
 			return err == nil && n > 0
 		}
 	}
-}
-
-// startTime is when a process started, in ticks since the machine did.
-func startTime(pid int) (string, error) {
-	stat, err := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/stat")
-	if err != nil {
-		return "", err
-	}
-	fields := strings.Fields(string(stat[strings.LastIndexByte(string(stat), ')')+1:]))
-	const started = 19
-	if len(fields) <= started {
-		return "", fmt.Errorf("cannot read the start time of process %d", pid)
-	}
-	return fields[started], nil
 }

@@ -12,6 +12,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"hermes.example/hermes/internal/guest/mark"
+	"hermes.example/hermes/internal/proc"
 )
 
 // A guest that is not PID 1 lives beside everything else of the machine. What PID 1
@@ -82,8 +83,8 @@ func descendants(f func(pid int)) (missed int) {
 		pid := next[len(next)-1]
 		next = next[:len(next)-1]
 		if pid != self {
-			p, ok := readProcess(strconv.Itoa(pid))
-			if !ok || p.zombie {
+			p, ok := proc.Read(pid)
+			if !ok || p.Zombie {
 				missed++
 				continue
 			}

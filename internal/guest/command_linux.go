@@ -16,6 +16,7 @@ import (
 
 	"hermes.example/hermes/internal/cgroup"
 	"hermes.example/hermes/internal/guest/spawn"
+	"hermes.example/hermes/internal/proc"
 	"hermes.example/hermes/internal/wire"
 )
 
@@ -101,7 +102,7 @@ func (c *command) start(s *Server, sc *spawn.Command) (<-chan syscall.WaitStatus
 	c.oomBefore, c.lookupsBefore = readOOM(s.config.OutOfMemory), s.names.lookups()
 	var exited <-chan syscall.WaitStatus
 	var err error
-	c.pid, exited, c.tree, err = s.startTree(sc, c.id, func(p process) bool { return s.ownedByAnother(c, p) })
+	c.pid, exited, c.tree, err = s.startTree(sc, c.id, func(p proc.Process) bool { return s.ownedByAnother(c, p) })
 	return exited, err
 }
 
@@ -120,7 +121,7 @@ func (c *command) makeOutputs(spool *os.File) {
 
 // startTree starts a process as the first of a tree that can be ended as a whole.
 // Foreign says which of the guest's children belong to other trees.
-func (s *Server) startTree(sc *spawn.Command, id string, foreign func(process) bool) (int, <-chan syscall.WaitStatus, tree, error) {
+func (s *Server) startTree(sc *spawn.Command, id string, foreign func(proc.Process) bool) (int, <-chan syscall.WaitStatus, tree, error) {
 	s.started.Store(true)
 	entry := wire.ExecVariable + "=" + s.config.Name + id
 	sc.Env = append(sc.Env, entry)

@@ -9,6 +9,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"hermes.example/hermes/internal/guest/spawn"
+	"hermes.example/hermes/internal/proc"
 )
 
 // kill sends a signal to a process, or with a negative number to a process group.
@@ -37,8 +38,8 @@ func killEverybody(sig syscall.Signal) {
 		return
 	}
 	told := map[int]bool{os.Getuid(): true}
-	for _, p := range processes() {
-		if uid, ok := realUser(p.pid); ok && !told[uid] {
+	for _, p := range proc.All() {
+		if uid, ok := realUser(p.PID); ok && !told[uid] {
 			told[uid] = true
 			killAs(uid, -1, sig)
 		}

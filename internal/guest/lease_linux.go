@@ -6,6 +6,7 @@ import (
 	"os"
 	"time"
 
+	"hermes.example/hermes/internal/proc"
 	"hermes.example/hermes/internal/wire"
 )
 
@@ -61,8 +62,8 @@ func (s *Server) countProcesses() (n int) {
 		descendants(func(int) { n++ })
 		return n
 	}
-	for _, p := range processes() {
-		if p.pid != os.Getpid() && p.pid != 1 && p.parent != 0 && !p.zombie {
+	for _, p := range proc.All() {
+		if p.PID != os.Getpid() && p.PID != 1 && p.Parent != 0 && !p.Zombie {
 			n++
 		}
 	}

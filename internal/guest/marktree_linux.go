@@ -8,6 +8,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"hermes.example/hermes/internal/guest/mark"
+	"hermes.example/hermes/internal/proc"
 )
 
 // markTree is a command whose processes are known by their mark.
@@ -19,7 +20,7 @@ type markTree struct {
 func (t *markTree) members() []int {
 	var alive []int
 	t.look(func(pid int) {
-		if p, ok := readProcess(strconv.Itoa(pid)); ok && !p.zombie {
+		if p, ok := proc.Read(pid); ok && !p.Zombie {
 			alive = append(alive, pid)
 		}
 	})
@@ -74,8 +75,8 @@ func (t *markTree) lookAtStillness(f func(pid int)) (missed int) {
 	t.marks.stillness.Lock()
 	defer t.marks.stillness.Unlock()
 	before := make(map[int]bool)
-	for _, p := range processes() {
-		before[p.pid] = p.stopped
+	for _, p := range proc.All() {
+		before[p.PID] = p.Stopped
 	}
 	killEverybody(unix.SIGSTOP)
 	for range 10 {
@@ -83,9 +84,9 @@ func (t *markTree) lookAtStillness(f func(pid int)) (missed int) {
 			break // otherwise the last ones are just ending
 		}
 	}
-	for _, p := range processes() {
-		if !before[p.pid] && p.pid != os.Getpid() {
-			kill(p.pid, unix.SIGCONT)
+	for _, p := range proc.All() {
+		if !before[p.PID] && p.PID != os.Getpid() {
+			kill(p.PID, unix.SIGCONT)
 		}
 	}
 	return missed
@@ -165,11 +166,11 @@ func (t *markTree) owns(pid int, k mark.Mark) bool {
 		case depth == 0 && !t.marks.maybe(k, t.number):
 			return false
 		}
-		p, ok := readProcess(strconv.Itoa(pid))
-		if !ok || p.parent <= 1 || p.parent == os.Getpid() || depth > 64 {
+		p, ok := proc.Read(pid)
+		if !ok || p.Parent <= 1 || p.Parent == os.Getpid() || depth > 64 {
 			return true
 		}
-		pid = p.parent
+		pid = p.Parent
 		if k, ok = mark.Of(pid); !ok {
 			return true
 		}

@@ -16,6 +16,7 @@ import (
 
 	"hermes.example/hermes/internal/guest/probe"
 	"hermes.example/hermes/internal/guest/spawn"
+	"hermes.example/hermes/internal/proc"
 	"hermes.example/hermes/internal/wire"
 )
 
@@ -72,7 +73,7 @@ func (s *Server) probe() (*wire.Probe, error) {
 		Files: map[int]int{0: s.null, 1: int(w.Fd()), 2: s.null, programFD: int(program.Fd())},
 	}
 	c := newCommand(wire.Exec{})
-	pid, exited, tree, err := s.startTree(sc, "probe", func(p process) bool { return s.ownedByAnother(c, p) })
+	pid, exited, tree, err := s.startTree(sc, "probe", func(p proc.Process) bool { return s.ownedByAnother(c, p) })
 	w.Close()
 	if err != nil {
 		return nil, fmt.Errorf("cannot start the probe: %w", err)

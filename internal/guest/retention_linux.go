@@ -2,8 +2,9 @@ package guest
 
 import (
 	"os"
-	"strconv"
 	"time"
+
+	"hermes.example/hermes/internal/proc"
 )
 
 // retain keeps a finished command for callers that come back, and forgets the
@@ -79,16 +80,15 @@ func (s *Server) leftovers(c *command) map[int]orphan {
 	}
 	var found map[int]orphan
 	self := os.Getpid()
-	for _, name := range processNames() {
-		pid, err := strconv.Atoi(name)
-		if err != nil || pid == self || s.reaper.isMain(pid) {
+	for _, pid := range proc.PIDs() {
+		if pid == self || s.reaper.isMain(pid) {
 			continue
 		}
-		if p, ok := readProcess(name); ok && p.parent == self && !p.zombie && !s.ownedByAnother(c, p) {
+		if p, ok := proc.Read(pid); ok && p.Parent == self && !p.Zombie && !s.ownedByAnother(c, p) {
 			if found == nil {
 				found = make(map[int]orphan)
 			}
-			found[pid] = orphan{p.started, c}
+			found[pid] = orphan{p.Started, c}
 		}
 	}
 	return found
@@ -96,12 +96,12 @@ func (s *Server) leftovers(c *command) map[int]orphan {
 
 // ownedByAnother says whether p, a child of the guest, belongs to a command
 // other than c.
-func (s *Server) ownedByAnother(c *command, p process) bool {
-	if p.pid != c.pid && s.reaper.isMain(p.pid) {
+func (s *Server) ownedByAnother(c *command, p proc.Process) bool {
+	if p.PID != c.pid && s.reaper.isMain(p.PID) {
 		return true
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	o, ok := s.orphans[p.pid]
-	return ok && o.started == p.started && o.owner != c
+	o, ok := s.orphans[p.PID]
+	return ok && o.started == p.Started && o.owner != c
 }

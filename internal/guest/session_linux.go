@@ -16,6 +16,7 @@ import (
 
 	"hermes.example/hermes/internal/guest/shellstate"
 	"hermes.example/hermes/internal/guest/spawn"
+	"hermes.example/hermes/internal/proc"
 	"hermes.example/hermes/internal/wire"
 )
 
@@ -133,7 +134,7 @@ func (sess *session) probe(s *Server, start shellstate.State, login bool) (probe
 	defer null.Close()
 	sc.Files[0], sc.Files[1], sc.Files[2] = int(null.Fd()), int(null.Fd()), int(null.Fd())
 	sc.Dir = nearestDirectory(start.Cwd)
-	_, exited, tree, err := s.startTree(sc, "session", func(p process) bool { return s.reaper.isMain(p.pid) })
+	_, exited, tree, err := s.startTree(sc, "session", func(p proc.Process) bool { return s.reaper.isMain(p.PID) })
 	if err != nil {
 		return probed{}, err
 	}

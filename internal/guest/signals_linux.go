@@ -12,6 +12,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"hermes.example/hermes/internal/guest/spawn"
+	"hermes.example/hermes/internal/proc"
 )
 
 // dropSignals takes every signal that can be caught and drops it: a process inside
@@ -99,19 +100,19 @@ func freeStart(since time.Duration) {
 	if err != nil {
 		return
 	}
-	for _, p := range processes() {
-		if p.parent != self {
+	for _, p := range proc.All() {
+		if p.Parent != self {
 			continue
 		}
-		theirs, err := os.ReadFile("/proc/" + strconv.Itoa(p.pid) + "/comm")
+		theirs, err := os.ReadFile("/proc/" + strconv.Itoa(p.PID) + "/comm")
 		if err != nil || string(theirs) != string(name) {
 			continue
 		}
 		switch {
-		case since > startBound, p.stopped && since > stopPatience:
-			kill(p.pid, unix.SIGKILL)
-		case p.stopped:
-			kill(p.pid, unix.SIGCONT)
+		case since > startBound, p.Stopped && since > stopPatience:
+			kill(p.PID, unix.SIGKILL)
+		case p.Stopped:
+			kill(p.PID, unix.SIGCONT)
 		}
 	}
 }

@@ -10,6 +10,8 @@ import (
 	"time"
 
 	"golang.org/x/sys/unix"
+
+	"hermes.example/hermes/internal/proc"
 )
 
 // tree is every process that a command has made, however it tried to get away.
@@ -93,8 +95,8 @@ func (t *cgroupTree) members() []int {
 		}
 	}
 	return slices.DeleteFunc(pids, func(pid int) bool {
-		p, ok := readProcess(strconv.Itoa(pid))
-		return !ok || p.zombie
+		p, ok := proc.Read(pid)
+		return !ok || p.Zombie
 	})
 }
 
@@ -152,59 +154,59 @@ type lineageTree struct {
 	entry string // in the environment of every member that kept it
 	known map[int]uint64
 	// foreign says that a process belongs to another command.
-	foreign func(process) bool
+	foreign func(proc.Process) bool
 	since   uint64
 }
 
-func newLineageTree(main int, entry string, foreign func(process) bool) *lineageTree {
+func newLineageTree(main int, entry string, foreign func(proc.Process) bool) *lineageTree {
 	t := &lineageTree{main: main, entry: entry, known: make(map[int]uint64), foreign: foreign}
-	if p, ok := readProcess(strconv.Itoa(main)); ok {
-		t.known[main], t.since = p.started, p.started
+	if p, ok := proc.Read(main); ok {
+		t.known[main], t.since = p.Started, p.Started
 	}
 	return t
 }
 
 func (t *lineageTree) members() []int {
-	all := processes()
+	all := proc.All()
 	self := os.Getpid()
-	byPID := make(map[int]process, len(all))
+	byPID := make(map[int]proc.Process, len(all))
 	for _, p := range all {
-		byPID[p.pid] = p
+		byPID[p.PID] = p
 	}
 	first, ok := byPID[t.main]
-	mainAlive := ok && !first.zombie && first.started == t.since
+	mainAlive := ok && !first.Zombie && first.Started == t.since
 	owned := make(map[int]bool, len(all))
-	var owns func(p process, depth int) bool
-	owns = func(p process, depth int) bool {
-		if mine, seen := owned[p.pid]; seen {
+	var owns func(p proc.Process, depth int) bool
+	owns = func(p proc.Process, depth int) bool {
+		if mine, seen := owned[p.PID]; seen {
 			return mine
 		}
 		mine := false
-		switch started, seen := t.known[p.pid]; {
-		case p.pid == self || p.pid == 1:
-		case seen && started == p.started:
+		switch started, seen := t.known[p.PID]; {
+		case p.PID == self || p.PID == 1:
+		case seen && started == p.Started:
 			mine = true
-		case p.session == t.main || p.group == t.main:
+		case p.Session == t.main || p.Group == t.main:
 			mine = true
-		case p.parent != self && depth < len(all):
-			if parent, ok := byPID[p.parent]; ok {
+		case p.Parent != self && depth < len(all):
+			if parent, ok := byPID[p.Parent]; ok {
 				mine = owns(parent, depth+1)
 			}
 		case t.foreign(p):
-		case hasEnvironment(p.pid, t.entry):
+		case proc.HasEnvironment(p.PID, t.entry):
 			mine = true
-		case !mainAlive && p.started >= t.since:
+		case !mainAlive && p.Started >= t.since:
 			mine = true // an orphan that nobody else owns
 		}
-		owned[p.pid] = mine
+		owned[p.PID] = mine
 		return mine
 	}
 	var alive []int
 	for _, p := range all {
 		if owns(p, 0) {
-			t.known[p.pid] = p.started
-			if !p.zombie {
-				alive = append(alive, p.pid)
+			t.known[p.PID] = p.Started
+			if !p.Zombie {
+				alive = append(alive, p.PID)
 			}
 		}
 	}

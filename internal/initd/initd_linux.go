@@ -10,17 +10,21 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"math"
 	"os"
 	"syscall"
 	"time"
 
+	"golang.org/x/sys/unix"
+
 	"hermes.example/hermes/internal/boot"
 	"hermes.example/hermes/internal/entry"
+	"hermes.example/hermes/internal/lease"
 	"hermes.example/hermes/internal/mainprog"
 	"hermes.example/hermes/internal/supervise/reaper"
 )
 
-// Statuses of a container whose main program was never started.
+// Statuses of a container whose boot failed, and of one that may not do what it is for.
 const (
 	exitBoot   = 1
 	exitConfig = 78
@@ -38,6 +42,8 @@ type container struct {
 
 // Run lives the life and returns the container's status.
 func Run(call entry.Call) int {
+	// What whoever started us left open is for none of our children. A kernel that does not know the call leaves it.
+	unix.CloseRange(3, math.MaxUint32, unix.CLOSE_RANGE_CLOEXEC)
 	c := &container{began: time.Now(), command: call.Args, terminal: mainprog.Prepare(), signals: watch(), reaper: reaper.New()}
 	c.log = newLog(c.terminal)
 	if call.Deprecated != "" {
@@ -59,15 +65,12 @@ func Run(call entry.Call) int {
 // live is all of it. An error is said, and goes with its status.
 func (c *container) live() (code int, err error) {
 	result, err := c.boot()
-	if stopped := (*stoppedError)(nil); errors.As(err, &stopped) {
-		return 128 + int(stopped.signal), err
-	}
 	if err != nil {
-		return exitBoot, err
+		return failureCode(err), err
 	}
 	services, err := startServices(c, result)
 	if err != nil {
-		return exitConfig, err
+		return failureCode(err), err
 	}
 	defer services.close()
 	main, err := c.start(result)
@@ -75,7 +78,7 @@ func (c *container) live() (code int, err error) {
 		ctx, cancel := context.WithTimeout(context.Background(), endGrace)
 		defer cancel()
 		services.stop(ctx)
-		return startCode(err), err
+		return failureCode(err), err
 	}
 	w := watchman{main: main, stop: services.stop}
 	code = w.wait(c.signals)
@@ -103,11 +106,11 @@ func (c *container) boot() (*boot.Result, error) {
 	machine := boot.Here(runner(c.reaper), c.log)
 	machine.Began = c.began
 	result, err := boot.Run(ctx, machine)
-	if cause := context.Cause(ctx); cause != nil {
-		err = cause
-	}
 	cancel(nil)
-	<-watching
+	<-watching // from here on signals are for others
+	if stopped := (*stoppedError)(nil); errors.As(context.Cause(ctx), &stopped) {
+		err = stopped
+	}
 	return result, err
 }
 
@@ -120,9 +123,19 @@ func (c *container) start(result *boot.Result) (*mainprog.Running, error) {
 	}, c.terminal)
 }
 
-func startCode(err error) int {
-	var start *mainprog.StartError
-	if errors.As(err, &start) {
+// failureCode is the status of a container whose main program was never started.
+func failureCode(err error) int {
+	var (
+		stopped *stoppedError
+		held    *lease.HeldError
+		start   *mainprog.StartError
+	)
+	switch {
+	case errors.As(err, &stopped):
+		return 128 + int(stopped.signal)
+	case errors.As(err, &held):
+		return exitConfig
+	case errors.As(err, &start):
 		return start.Code()
 	}
 	return exitBoot

@@ -1,11 +1,11 @@
 package initd
 
 import (
-	"bytes"
 	"os"
-	"strconv"
 	"syscall"
 	"time"
+
+	"hermes.example/hermes/internal/proc"
 )
 
 // Times that what is left when the main program and the services have ended has: to end by itself, and to be gone
@@ -52,14 +52,9 @@ func signalRest(sig syscall.Signal, within time.Duration) bool {
 // subreaper we are the parent of every orphan.
 func descendants() []int {
 	children := map[int][]int{}
-	entries, _ := os.ReadDir("/proc")
-	for _, e := range entries {
-		pid, err := strconv.Atoi(e.Name())
-		if err != nil {
-			continue
-		}
-		if parent, alive := parentOf(pid); alive {
-			children[parent] = append(children[parent], pid)
+	for _, p := range proc.All() {
+		if !p.Zombie {
+			children[p.Parent] = append(children[p.Parent], p.PID)
 		}
 	}
 	found := children[os.Getpid()]
@@ -67,18 +62,4 @@ func descendants() []int {
 		found = append(found, children[found[i]]...)
 	}
 	return found
-}
-
-// parentOf reads the fields after the name in parentheses, which may itself hold anything.
-func parentOf(pid int) (parent int, alive bool) {
-	stat, err := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/stat")
-	if err != nil {
-		return 0, false
-	}
-	fields := bytes.Fields(stat[bytes.LastIndexByte(stat, ')')+1:])
-	if len(fields) < 2 || fields[0][0] == 'Z' || fields[0][0] == 'X' {
-		return 0, false
-	}
-	parent, err = strconv.Atoi(string(fields[1]))
-	return parent, err == nil
 }

@@ -6,7 +6,6 @@ import (
 	"log/slog"
 	"net"
 	"os"
-	"strings"
 	"sync"
 
 	"hermes.example/hermes/internal/asuser"
@@ -22,8 +21,9 @@ import (
 // keeps nothing.
 type services struct {
 	supervisor *supervise.Supervisor
-	hand       *asuser.Hand
 	result     *boot.Result
+	// Logs do not wait while files of profiles are being removed.
+	logs, files *asuser.Hand
 
 	cancel  context.CancelFunc // of the workers
 	workers sync.WaitGroup
@@ -35,25 +35,27 @@ func startServices(c *container, result *boot.Result) (*services, error) {
 	s := &services{result: result}
 	purpose := entry.Purpose(c.command)
 	if result.Holder != nil {
-		if isSupervision(purpose) {
-			return nil, fmt.Errorf("cannot run %q: %w", strings.Join(purpose, " "), result.Holder)
+		if job := supervision(purpose); job != "" {
+			return nil, fmt.Errorf("cannot run %q: %w", job, result.Holder)
 		}
 		say("no gateways and no dashboard: %v", result.Holder)
 		return s, nil
 	}
-	hand, err := asuser.New(result.Files())
-	if err != nil {
+	var err error
+	if s.logs, err = asuser.New(result.Files()); err != nil {
 		return nil, err
 	}
-	s.hand = hand
+	if s.files, err = asuser.New(result.Files()); err != nil {
+		return nil, err
+	}
 	s.supervisor = supervise.New(supervise.Options{
-		Reaper: c.reaper, Output: os.Stdout, Hand: hand, Volume: result.RootHome, Log: c.log,
+		Reaper: c.reaper, Output: os.Stdout, Hand: s.logs, Volume: result.RootHome, Log: c.log,
 	})
 	ctx, cancel := context.WithCancel(context.Background())
 	s.cancel = cancel
 	s.registerFixed(ctx, c, purpose)
 	gateways := roster.New(roster.Options{
-		Home: &profile.Home{Root: result.RootHome, Hand: hand}, Driver: s.supervisor, Gateway: offer{result}.gateway, Log: c.log,
+		Home: &profile.Home{Root: result.RootHome, Hand: s.files}, Driver: s.supervisor, Gateway: offer{result}.gateway, Log: c.log,
 	})
 	socket, err := listen(result.User.UID)
 	if err != nil {
@@ -68,16 +70,22 @@ func startServices(c *container, result *boot.Result) (*services, error) {
 	return s, nil
 }
 
-// isSupervision says whether a container is for nothing but what one container a volume does.
-func isSupervision(purpose []string) bool {
-	return len(purpose) > 0 && purpose[0] == "dashboard" || len(purpose) > 1 && purpose[0] == "gateway" && purpose[1] == "run"
+// supervision is what a container is for that only one a volume may do, or nothing.
+func supervision(purpose []string) string {
+	switch {
+	case len(purpose) > 0 && purpose[0] == "dashboard":
+		return "dashboard"
+	case len(purpose) > 1 && purpose[0] == "gateway" && purpose[1] == "run":
+		return "gateway run"
+	}
+	return ""
 }
 
 // registerFixed makes the services known that every container of this image has, be they wanted or not.
 func (s *services) registerFixed(ctx context.Context, c *container, purpose []string) {
 	offer := offer{s.result}
 	// A container whose main program is the dashboard has one already.
-	dashboard := s.result.Dashboard && (len(purpose) == 0 || purpose[0] != "dashboard")
+	dashboard := s.result.Dashboard && supervision(purpose) != "dashboard"
 	if err := s.supervisor.Replace(ctx, offer.dashboard(), dashboard); err != nil {
 		c.log.Error("the dashboard is not supervised", "why", err)
 	}
@@ -133,5 +141,6 @@ func (s *services) close() {
 	s.cancel()
 	s.workers.Wait()
 	s.result.Lease.Release()
-	s.hand.Close()
+	s.files.Close()
+	s.logs.Close()
 }

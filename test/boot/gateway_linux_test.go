@@ -56,12 +56,12 @@ func TestGatewayRunIsSupervised(t *testing.T) {
 	r := m.Start(machine.Boot{Argv: []string{"/init", "gateway", "run"}})
 	ready(m, r)
 	r.Eventually("the gateway is ready", func() bool { return of(t, r, "gateway-default").State == "ready" || r.Ended() })
+	r.Eventually("there is one heartbeat", func() bool { return count(r, heartbeat) == 1 })
 	for _, words := range []string{"s6 supervision", "--no-supervise", "HERMES_GATEWAY_NO_SUPERVISE"} {
 		if !strings.Contains(r.Output(), words) {
 			t.Errorf("%q is not said: %s", words, r.Output())
 		}
 	}
-	r.Eventually("there is one heartbeat", func() bool { return count(r, heartbeat) == 1 })
 	if n := count(r, gatewayArgs); n != 1 {
 		t.Errorf("there are %d gateways: %s", n, r.Must("", "ps", "-ef"))
 	}
@@ -126,7 +126,7 @@ func TestADashboardContainerHasNoGateways(t *testing.T) {
 	m := image(t)
 	m.File("/opt/data/gateway_state.json", `{"desired_state":"running"}`, 0o644)
 	m.File("/opt/data/profiles/coder/SOUL.md", "a soul\n", 0o644)
-	r := m.Start(machine.Boot{Argv: []string{"/init", "dashboard", "--no-open"}})
+	r := m.Start(machine.Boot{Env: []string{"HERMES_DASHBOARD=1"}, Argv: []string{"/init", "dashboard", "--no-open"}})
 	r.Eventually("the dashboard serves", func() bool {
 		_, code := r.Exec(hermes, "bash", "-c", "exec 3<>/dev/tcp/127.0.0.1/9119")
 		return code == 0 || r.Ended()
@@ -136,6 +136,9 @@ func TestADashboardContainerHasNoGateways(t *testing.T) {
 	}
 	if out := r.Must(hermes, "env", "HERMES_HOME=/opt/data", "hermes", "service", "ls"); strings.Contains(out, "gateway-") {
 		t.Errorf("services are %s", out)
+	}
+	if got := of(t, r, "dashboard"); got.Want != "down" {
+		t.Errorf("there is a second dashboard: %+v", got)
 	}
 }
 

@@ -73,18 +73,21 @@ func TestTheShimPassesTheStatusOn(t *testing.T) {
 
 func TestAShimWithoutItsProgram(t *testing.T) {
 	m, r := shimmed(t)
-	for what, spoil := range map[string]func() error{
-		"not executable": func() error { return os.Chmod(m.Path(entry.Program), 0o644) },
-		"missing":        func() error { return os.Remove(m.Path(entry.Program)) },
+	for _, c := range []struct {
+		what  string
+		spoil func() error
+	}{
+		{"not executable", func() error { return os.Chmod(m.Path(entry.Program), 0o644) }},
+		{"missing", func() error { return os.Remove(m.Path(entry.Program)) }},
 	} {
-		if err := spoil(); err != nil {
+		if err := c.spoil(); err != nil {
 			t.Fatal(err)
 		}
 		// It is looked at first: not even who cannot become the service user is told something else.
 		for _, user := range []string{"", hermes} {
 			out, code := r.Exec(user, "hermes")
 			if code != 127 || strings.Count(out, "\n") != 1 || !strings.Contains(out, "cannot run "+entry.Program) {
-				t.Errorf("%s as %q: %d %s", what, user, code, out)
+				t.Errorf("%s as %q: %d %s", c.what, user, code, out)
 			}
 		}
 	}

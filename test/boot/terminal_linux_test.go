@@ -29,6 +29,7 @@ type screen struct {
 
 func sit(t *testing.T, under []string, argv ...string) *screen {
 	t.Helper()
+	needs(t, under)
 	keyboard, tty, err := pty.Open()
 	if err != nil {
 		t.Fatal(err)

@@ -40,6 +40,7 @@ func TestTheRestrictedProfile(t *testing.T) {
 	r := m.Start(machine.Boot{User: hermes, Restricted: true, ReadOnly: true, Argv: []string{"/init", "gateway", "run"}})
 	ready(m, r)
 	r.Eventually("the gateway is ready", func() bool { return of(t, r, "gateway-default").State == "ready" || r.Ended() })
+	r.Eventually("the command only waits", func() bool { return count(r, heartbeat) == 1 || r.Ended() })
 	if code, took := stops(r, syscall.SIGTERM); code != 143 || took > stopTime {
 		t.Errorf("it ended with %d after %v: %s", code, took, r.Output())
 	}

@@ -7,7 +7,7 @@ import (
 	"runtime"
 	"testing"
 
-	"hermes.example/hermes/internal/programs"
+	embedded "hermes.example/hermes/internal/programs"
 )
 
 // forkAddress is the address behind the instruction for which the guest's filter has
@@ -17,7 +17,7 @@ func forkAddress(t *testing.T) uint64 {
 	if runtime.GOARCH != "amd64" {
 		return 0
 	}
-	path, err := programs.Guest.Extract(t.TempDir(), runtime.GOARCH)
+	path, err := embedded.Guest.Extract(t.TempDir(), runtime.GOARCH)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -11,6 +11,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"hermes.example/hermes/internal/cgroup"
+	"hermes.example/hermes/internal/proc"
 )
 
 // NewForest makes a forest, with a cgroup below our own if we may.
@@ -86,7 +87,7 @@ func (g *group) release() {
 		moved = false
 		members := g.members()
 		for _, p := range sandboxed(g.census.take()) {
-			if slices.Contains(members, p.pid) && os.WriteFile(filepath.Join(g.base, "cgroup.procs"), []byte(strconv.Itoa(p.pid)), 0) == nil {
+			if slices.Contains(members, p.PID) && os.WriteFile(filepath.Join(g.base, "cgroup.procs"), []byte(strconv.Itoa(p.PID)), 0) == nil {
 				moved = true
 			}
 		}
@@ -94,17 +95,17 @@ func (g *group) release() {
 }
 
 // sandboxed are the guests among some processes, and all below them.
-func sandboxed(all []process) []process {
+func sandboxed(all []proc.Process) []proc.Process {
 	inside := make(map[int]bool)
 	for grown := true; grown; {
 		grown = false
 		for _, p := range all {
-			if !inside[p.pid] && (p.guest || inside[p.parent]) {
-				inside[p.pid], grown = true, true
+			if !inside[p.PID] && (isGuest(p) || inside[p.Parent]) {
+				inside[p.PID], grown = true, true
 			}
 		}
 	}
-	return slices.DeleteFunc(slices.Clone(all), func(p process) bool { return !inside[p.pid] })
+	return slices.DeleteFunc(slices.Clone(all), func(p proc.Process) bool { return !inside[p.PID] })
 }
 
 // populated asks the kernel whether anything lives there. A list of members does not tell: who forks and ends all

@@ -4,6 +4,8 @@ import (
 	"os"
 
 	"golang.org/x/sys/unix"
+
+	"hermes.example/hermes/internal/proc"
 )
 
 // lineage finds the processes of a tree in /proc. A process belongs to it whose parent does; that is in the session
@@ -19,53 +21,53 @@ type lineage struct {
 
 func newLineage(first int, mark string) lineage {
 	l := lineage{first: first, mark: mark, known: make(map[int]uint64)}
-	if p, ok := readProcess(first); ok {
-		l.since = p.started
-		l.known[first] = p.started
+	if p, ok := proc.Read(first); ok {
+		l.since = p.Started
+		l.known[first] = p.Started
 	}
 	return l
 }
 
 // members lists the living.
-func (l lineage) members(all []process) []process {
-	byPID := make(map[int]process, len(all))
+func (l lineage) members(all []proc.Process) []proc.Process {
+	byPID := make(map[int]proc.Process, len(all))
 	for _, p := range all {
-		byPID[p.pid] = p
+		byPID[p.PID] = p
 	}
 	// Once the first process is reaped its number, and so that of its session, may be somebody else's.
 	leader, there := byPID[l.first]
-	recycled := there && leader.started != l.since
+	recycled := there && leader.Started != l.since
 	self := os.Getpid()
 	judged := make(map[int]bool, len(all))
-	var belongs func(p process) bool
-	belongs = func(p process) bool {
-		if verdict, done := judged[p.pid]; done {
+	var belongs func(p proc.Process) bool
+	belongs = func(p proc.Process) bool {
+		if verdict, done := judged[p.PID]; done {
 			return verdict
 		}
-		judged[p.pid] = false // ends a circle of parents, as a list that took a while to read may show
-		started, seen := l.known[p.pid]
-		orphan := p.parent == self || p.parent == 1
+		judged[p.PID] = false // ends a circle of parents, as a list that took a while to read may show
+		started, seen := l.known[p.PID]
+		orphan := p.Parent == self || p.Parent == 1
 		verdict := false
 		switch {
-		case p.pid == self || p.pid == 1 || p.guest && p.session != l.first:
-		case seen && started == p.started:
+		case p.PID == self || p.PID == 1 || isGuest(p) && p.Session != l.first:
+		case seen && started == p.Started:
 			verdict = true
-		case !recycled && (p.session == l.first || p.group == l.first):
+		case !recycled && (p.Session == l.first || p.Group == l.first):
 			verdict = true
 		case orphan:
-			verdict = hasEnvironment(p.pid, l.mark)
+			verdict = proc.HasEnvironment(p.PID, l.mark)
 		default:
-			parent, ok := byPID[p.parent]
+			parent, ok := byPID[p.Parent]
 			verdict = ok && belongs(parent)
 		}
-		judged[p.pid] = verdict
+		judged[p.PID] = verdict
 		return verdict
 	}
-	var alive []process
+	var alive []proc.Process
 	for _, p := range all {
 		if belongs(p) {
-			l.known[p.pid] = p.started
-			if !p.zombie {
+			l.known[p.PID] = p.Started
+			if !p.Zombie {
 				alive = append(alive, p)
 			}
 		}
@@ -90,7 +92,7 @@ func (l lineage) end(c *census) []int {
 		if !p.wait() {
 			var pids []int
 			for _, m := range l.members(c.take()) {
-				pids = append(pids, m.pid)
+				pids = append(pids, m.PID)
 			}
 			return pids
 		}

@@ -1,20 +1,11 @@
 package tree
 
 import (
-	"bytes"
-	"os"
-	"strconv"
 	"strings"
 	"sync"
-)
 
-// process is one row of /proc.
-type process struct {
-	pid, parent, group, session int
-	started                     uint64
-	zombie                      bool
-	guest                       bool // the guest of a sandbox
-}
+	"hermes.example/hermes/internal/proc"
+)
 
 // census lists the machine's processes. Those who ask at the same time share one look, which begins after they asked:
 // a thousand services that end together cost a few looks and not a thousand.
@@ -26,10 +17,10 @@ type census struct {
 
 type look struct {
 	once sync.Once
-	all  []process
+	all  []proc.Process
 }
 
-func (c *census) take() []process {
+func (c *census) take() []proc.Process {
 	c.mu.Lock()
 	if c.next == nil {
 		c.next = new(look)
@@ -42,79 +33,14 @@ func (c *census) take() []process {
 		c.mu.Lock()
 		c.next = nil
 		c.mu.Unlock()
-		l.all = processes()
+		l.all = proc.All()
 	})
 	return l.all
 }
 
-func processes() []process {
-	dir, err := os.Open("/proc")
-	if err != nil {
-		return nil
-	}
-	defer dir.Close()
-	names, _ := dir.Readdirnames(-1) // what could be read is what there is
-	all := make([]process, 0, len(names))
-	for _, name := range names {
-		if pid, err := strconv.Atoi(name); err == nil {
-			if p, ok := readProcess(pid); ok {
-				all = append(all, p)
-			}
-		}
-	}
-	return all
-}
-
-func readProcess(pid int) (process, bool) {
-	stat, err := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/stat")
-	if err != nil {
-		return process{}, false
-	}
-	return parseStat(stat)
-}
-
-// parseStat reads the fields after the name, which is in parentheses and may itself hold spaces and parentheses.
-func parseStat(stat []byte) (process, bool) {
-	open, closing := bytes.IndexByte(stat, '('), bytes.LastIndexByte(stat, ')')
-	if open < 1 || closing < open {
-		return process{}, false
-	}
-	fields := bytes.Fields(stat[closing+1:])
-	const state, parent, group, session, threads, started = 0, 1, 2, 3, 17, 19
-	if len(fields) <= started {
-		return process{}, false
-	}
-	number := func(b []byte) int { n, _ := strconv.Atoi(string(b)); return n }
-	p := process{
-		pid:     number(bytes.TrimSpace(stat[:open])),
-		parent:  number(fields[parent]),
-		group:   number(fields[group]),
-		session: number(fields[session]),
-		// A process whose first thread has ended looks dead, and is not as long as it has another.
-		zombie: (fields[state][0] == 'Z' || fields[state][0] == 'X') && number(fields[threads]) <= 1,
-	}
-	p.started, _ = strconv.ParseUint(string(fields[started]), 10, 64)
-	p.guest = isGuest(string(stat[open+1 : closing]))
-	return p, p.pid > 0
-}
-
 // isGuest knows the guest of a sandbox by its name: that of its program, "guest-" and a digest, as far as the kernel
 // keeps it. It tells nobody more of itself.
-func isGuest(name string) bool {
-	digest, ok := strings.CutPrefix(name, "guest-")
-	return ok && len(name) == 15 && strings.Trim(digest, "0123456789abcdef") == ""
-}
-
-// hasEnvironment says whether a process was started with an entry in its environment. One that cannot be read has not.
-func hasEnvironment(pid int, entry string) bool {
-	env, err := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/environ")
-	if err != nil {
-		return false
-	}
-	for e := range bytes.SplitSeq(env, []byte{0}) {
-		if string(e) == entry {
-			return true
-		}
-	}
-	return false
+func isGuest(p proc.Process) bool {
+	digest, ok := strings.CutPrefix(p.Name, "guest-")
+	return ok && len(p.Name) == 15 && strings.Trim(digest, "0123456789abcdef") == ""
 }

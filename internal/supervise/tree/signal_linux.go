@@ -9,17 +9,18 @@ import (
 	"golang.org/x/sys/unix"
 
 	"hermes.example/hermes/internal/guest/spawn"
+	"hermes.example/hermes/internal/proc"
 )
 
 // signal signals the process that was seen, and no other that has got its number since.
-func signal(p process, sig syscall.Signal) {
-	fd, err := unix.PidfdOpen(p.pid, 0)
+func signal(p proc.Process, sig syscall.Signal) {
+	fd, err := unix.PidfdOpen(p.PID, 0)
 	if err != nil {
 		return
 	}
 	defer unix.Close(fd)
-	if now, ok := readProcess(p.pid); ok && now.started == p.started {
-		_ = send(p.pid, func() error { return unix.PidfdSendSignal(fd, sig, nil, 0) }) // the next look shows what came of it
+	if now, ok := proc.Read(p.PID); ok && now.Started == p.Started {
+		_ = send(p.PID, func() error { return unix.PidfdSendSignal(fd, sig, nil, 0) }) // the next look shows what came of it
 	}
 }
 

@@ -14,6 +14,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"hermes.example/hermes/internal/proc"
 	"hermes.example/hermes/test/machine"
 )
 
@@ -74,8 +75,8 @@ func numbers(t *testing.T, line string) (pids []int) {
 
 func living(pids []int) []int {
 	return slices.DeleteFunc(slices.Clone(pids), func(pid int) bool {
-		p, ok := readProcess(pid)
-		return !ok || p.zombie
+		p, ok := proc.Read(pid)
+		return !ok || p.Zombie
 	})
 }
 
@@ -202,12 +203,12 @@ read guest below <&3; sleep 1000 >/dev/null & echo $guest $below $!; wait`)
 // The number of the first process may be somebody else's once it is reaped.
 func TestANumberThatIsSomebodyElsesIsNoMember(t *testing.T) {
 	l := lineage{first: 100, mark: Variable + "=x", since: 5, known: map[int]uint64{100: 5, 101: 6, 102: 6}}
-	all := []process{
-		{pid: 100, parent: 1, group: 100, session: 100, started: 9},
-		{pid: 101, parent: 100, group: 100, session: 100, started: 6},
-		{pid: 102, parent: 1, group: 102, session: 102, started: 8},
+	all := []proc.Process{
+		{PID: 100, Parent: 1, Group: 100, Session: 100, Started: 9},
+		{PID: 101, Parent: 100, Group: 100, Session: 100, Started: 6},
+		{PID: 102, Parent: 1, Group: 102, Session: 102, Started: 8},
 	}
-	if got := l.members(all); len(got) != 1 || got[0].pid != 101 {
+	if got := l.members(all); len(got) != 1 || got[0].PID != 101 {
 		t.Errorf("members are %v", got)
 	}
 }
@@ -218,7 +219,7 @@ func TestACensusIsSharedAndNeverOld(t *testing.T) {
 	for range 50 {
 		wg.Go(func() {
 			self := os.Getpid()
-			if all := c.take(); !slices.ContainsFunc(all, func(p process) bool { return p.pid == self }) {
+			if all := c.take(); !slices.ContainsFunc(all, func(p proc.Process) bool { return p.PID == self }) {
 				t.Errorf("among %d processes we are not", len(all))
 			}
 		})
@@ -230,7 +231,7 @@ func TestACensusIsSharedAndNeverOld(t *testing.T) {
 	}
 	defer cmd.Wait()
 	defer cmd.Process.Kill()
-	if !slices.ContainsFunc(c.take(), func(p process) bool { return p.pid == cmd.Process.Pid }) {
+	if !slices.ContainsFunc(c.take(), func(p proc.Process) bool { return p.PID == cmd.Process.Pid }) {
 		t.Error("one who was there before the look began is missing")
 	}
 }
@@ -265,23 +266,12 @@ func TestWithoutTheRightToSignalOthers(t *testing.T) {
 	}
 }
 
-func FuzzStat(f *testing.F) {
-	f.Add([]byte("42 (a b) c) S 1 42 42 0 -1 4194560 100 0 0 0 0 0 0 0 20 0 1 0 12345 0 0"))
-	f.Add([]byte("1 () Z 0"))
-	f.Add([]byte(")("))
-	f.Fuzz(func(t *testing.T, stat []byte) {
-		if p, ok := parseStat(stat); ok && p.pid <= 0 {
-			t.Errorf("%q is process %d", stat, p.pid)
-		}
-	})
-}
-
 // A mistake in this package must not reach beyond its own tests.
 func TestTheseTestsAreAlone(t *testing.T) {
 	if os.Geteuid() != 0 {
 		t.Skip("only root can make namespaces without further ado")
 	}
-	others := slices.DeleteFunc(processes(), func(p process) bool { return p.zombie })
+	others := slices.DeleteFunc(proc.All(), func(p proc.Process) bool { return p.Zombie })
 	if os.Getpid() != 1 || len(others) > 50 {
 		t.Errorf("we are %d among %d processes", os.Getpid(), len(others))
 	}

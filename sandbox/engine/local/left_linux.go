@@ -11,6 +11,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"hermes.example/hermes/internal/guest/mark"
+	"hermes.example/hermes/internal/proc"
 	"hermes.example/hermes/internal/wire"
 )
 
@@ -45,15 +46,10 @@ func endLeft(ctx context.Context, prefix string) error {
 // findLeft opens all processes that have the entry in their environment, and all that
 // descend from them.
 func findLeft(entry []byte) (pidfds []int) {
-	entries, err := os.ReadDir("/proc")
-	if err != nil {
-		return nil
-	}
 	ours, _ := mark.Of(0)
 	candidates := make(map[int]process)
-	for _, e := range entries {
-		pid, err := strconv.Atoi(e.Name())
-		if err != nil || pid == os.Getpid() {
+	for _, pid := range proc.PIDs() {
+		if pid == os.Getpid() {
 			continue
 		}
 		if k, ok := mark.Of(pid); ok && k.Rank() < ours.Rank() {
@@ -80,22 +76,15 @@ func findLeft(entry []byte) (pidfds []int) {
 // process is what is known of one that bears a mark.
 type process struct {
 	parent  int
-	started string // tells two users of one pid apart
+	started uint64 // tells two users of one pid apart
 	marked  bool   // it has the entry
 	dead    bool
 }
 
 func look(pid int, entry []byte) process {
-	dir := "/proc/" + strconv.Itoa(pid)
-	stat, err := os.ReadFile(dir + "/stat")
-	fields := bytes.Fields(stat[bytes.LastIndexByte(stat, ')')+1:])
-	const state, parent, started = 0, 1, 19
-	if err != nil || len(fields) <= started {
-		return process{dead: true}
-	}
-	p := process{started: string(fields[started]), dead: fields[state][0] == 'Z'}
-	p.parent, _ = strconv.Atoi(string(fields[parent]))
-	environ, _ := os.ReadFile(dir + "/environ")
+	found, ok := proc.Read(pid)
+	p := process{parent: found.Parent, started: found.Started, dead: !ok || found.Zombie}
+	environ, _ := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/environ")
 	for variable := range bytes.SplitSeq(environ, []byte{0}) {
 		p.marked = p.marked || bytes.HasPrefix(variable, entry)
 	}

@@ -14,6 +14,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"hermes.example/hermes/internal/atomicfile"
+	"hermes.example/hermes/internal/proc"
 	"hermes.example/hermes/sandbox"
 )
 
@@ -70,7 +71,7 @@ func (s *State) write(dir string) error {
 
 // describe fills in which process the guest is.
 func (s *State) describe(pid int) error {
-	started, err := startTime(pid)
+	started, err := proc.StartTime(pid)
 	if err != nil {
 		return err
 	}
@@ -103,7 +104,7 @@ func (s *State) open() (*Guest, error) {
 	}
 	guest := GuestOf(s.Identity, s.PID, fd)
 	// The time alone does not tell: it counts in hundredths of a second.
-	started, err := startTime(s.PID)
+	started, err := proc.StartTime(s.PID)
 	namespace, namespaceErr := namespaceOf(s.PID)
 	inIts := namespace == s.Namespace || namespaceErr != nil && guest.exited() ||
 		s.Namespace == 0 || errors.Is(namespaceErr, fs.ErrPermission)
@@ -141,20 +142,6 @@ func (s *State) alive() bool {
 	}
 	defer guest.Close()
 	return !guest.exited()
-}
-
-// startTime is when a process started, in ticks since the machine did.
-func startTime(pid int) (string, error) {
-	stat, err := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/stat")
-	if err != nil {
-		return "", err
-	}
-	fields := strings.Fields(string(stat[strings.LastIndexByte(string(stat), ')')+1:]))
-	const started = 19
-	if len(fields) <= started {
-		return "", fmt.Errorf("cannot read the start time of process %d", pid)
-	}
-	return fields[started], nil
 }
 
 func namespaceOf(pid int) (uint64, error) {
