@@ -174,6 +174,9 @@ func (b *boot) step(ctx context.Context, s step) error {
 	if err == nil {
 		return nil
 	}
+	if ctx.Err() != nil {
+		return ctx.Err() // cut short, which is no failure of the step
+	}
 	if s.must {
 		return &StepError{s.name, err}
 	}

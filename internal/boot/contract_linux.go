@@ -39,7 +39,7 @@ func contract(_ context.Context, b *boot) error {
 	e.unset("HERMES_AUTH_JSON_REBOOTSTRAP")
 
 	b.result.Dashboard = truth.Of(b.env("HERMES_DASHBOARD"))
-	b.result.NoSupervise = truth.Of(strings.ToLower(b.env("HERMES_GATEWAY_NO_SUPERVISE")))
+	b.result.NoSupervise = truth.InAnyCase(b.env("HERMES_GATEWAY_NO_SUPERVISE"))
 	return nil
 }
 
@@ -50,12 +50,20 @@ const configTime = 60 * time.Second
 // environment decides over it, and alone if it cannot be read.
 func configuration(ctx context.Context, b *boot) error {
 	var answer struct {
-		Multiplex bool `json:"multiplex_profiles"`
+		Multiplex bool     `json:"multiplex_profiles"`
+		Migrated  []string `json:"migrated"`
+		Warnings  []string `json:"warnings"`
 	}
 	err := b.askProgram(ctx, &answer)
+	if len(answer.Migrated) > 0 {
+		b.Log.Info("brought the configuration up to date", "changes", answer.Migrated)
+	}
+	for _, warning := range answer.Warnings {
+		b.shortfall("%s", warning)
+	}
 	b.result.Multiplex = answer.Multiplex
 	switch value := b.env("GATEWAY_MULTIPLEX_PROFILES"); {
-	case truth.Of(strings.ToLower(value)):
+	case truth.InAnyCase(value):
 		b.result.Multiplex = true
 	case off(value):
 		b.result.Multiplex = false

@@ -64,6 +64,16 @@ func TestTheConfigurationIsAskedForAsTheServiceUser(t *testing.T) {
 	}
 }
 
+func TestWhatIsWrongWithTheConfigurationIsSaid(t *testing.T) {
+	f := newFixture(t)
+	const wrong = "cannot understand /opt/data/config.yaml: it is no YAML"
+	f.asked(`{"multiplex_profiles":false,"migrated":["old became new"],"warnings":["`+wrong+`"]}`, nil)
+	r := f.boot()
+	if !slices.Equal(r.Shortfalls, []string{wrong}) || !strings.Contains(f.log.String(), wrong) || !strings.Contains(f.log.String(), "old became new") {
+		t.Errorf("%q: %s", r.Shortfalls, f.log.String())
+	}
+}
+
 func TestTheEnvironmentDecidesOverTheConfiguration(t *testing.T) {
 	for _, c := range []struct {
 		answer string

@@ -88,8 +88,12 @@ func (b *boot) unfit(dir string) string {
 
 // guidance is for people who started the container as somebody who cannot work in it.
 func (b *boot) guidance(why error) error {
-	return fmt.Errorf("cannot run as user %d: it may not write %s (%w); start the container as root and set HERMES_UID=%d and HERMES_GID=%d "+
-		"(or PUID and PGID) instead, or let the user write the volume (fsGroup)", b.UID, b.result.Home, why, b.UID, b.GID)
+	ids := fmt.Sprintf("HERMES_UID=%d and HERMES_GID=%d (or PUID and PGID)", b.UID, b.GID)
+	if !legal(b.GID) {
+		ids = fmt.Sprintf("HERMES_UID=%d (or PUID)", b.UID)
+	}
+	return fmt.Errorf("cannot run as user %d: it may not write %s (%w); start the container as root and set %s instead, "+
+		"or let the user write the volume (fsGroup)", b.UID, b.result.Home, why, ids)
 }
 
 var errLink = errors.New("it is a link")

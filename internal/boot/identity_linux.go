@@ -66,9 +66,9 @@ func (b *boot) wanted(name, alias string, now int) int {
 	if text == "" {
 		return now
 	}
-	id, legal := legalID(text)
-	if !legal {
-		b.Log.Warn("not a number from 1 to 65534: ignored", "variable", name)
+	id, ok := legalID(text)
+	if !ok {
+		b.Log.Warn(fmt.Sprintf("cannot use %s=%.40q: expected a number from 1 to 65534; it is ignored", name, text))
 		return now
 	}
 	return id
@@ -79,8 +79,11 @@ func legalID(text string) (int, bool) {
 		return 0, false
 	}
 	id, err := strconv.Atoi(text)
-	return id, err == nil && id >= 1 && id <= 65534
+	return id, err == nil && legal(id)
 }
+
+// legal says whether an id can be the service user's.
+func legal(id int) bool { return id >= 1 && id <= 65534 }
 
 // dockerGroup lets the service user use the Docker socket, if the container has one: also that of group 0, which
 // whoever mounts the socket has given away with it.

@@ -21,7 +21,7 @@ var (
 	// often are the trees in which root's files turn up while the volume is in use: they are looked at every time.
 	often = []string{"profiles", "cron", "platforms/pairing", "pairing"}
 	// single are repaired every time, without what is in them.
-	single = []string{"logs/gateways", "auth.json", "auth.lock", ".env", "state.db", "state.db-shm", "state.db-wal", "hermes_state.db",
+	single = []string{"logs/gateways", "platforms", "auth.json", "auth.lock", ".env", "state.db", "state.db-shm", "state.db-wal", "hermes_state.db",
 		"response_store.db", "response_store.db-shm", "response_store.db-wal", "gateway.pid", "gateway.lock", "gateway_state.json",
 		"processes.json", "active_profile", "config.yaml"}
 )
@@ -42,6 +42,9 @@ func owners(ctx context.Context, b *boot) error {
 	g := &giving{uid: b.result.User.UID, gid: b.result.User.GID}
 	for _, dir := range repaired {
 		b.onlyIfThere(g.tree(ctx, v, dir))
+		if err := ctx.Err(); err != nil {
+			return err
+		}
 	}
 	for _, file := range single {
 		b.onlyIfThere(g.file(v, file))
@@ -78,7 +81,7 @@ func (g *giving) file(v *volume, file string) error {
 	return nil
 }
 
-// tree gives a directory of the volume with all that is in it, as far as it is of one file system.
+// tree gives a directory of the volume with all that is in it, as far as it is of one file system, or until ctx ends.
 func (g *giving) tree(ctx context.Context, v *volume, dir string) error {
 	if err := g.file(v, dir); err != nil {
 		return err
@@ -92,7 +95,7 @@ func (g *giving) tree(ctx context.Context, v *volume, dir string) error {
 	}
 	w := &walk{ctx: ctx, giving: g, jobs: make(chan *place)}
 	w.all(&place{root: rooted.New(fd, rooted.NoLinks|rooted.OneFileSystem), name: path.Join(v.name, dir)}, 2*runtime.NumCPU())
-	return ctx.Err()
+	return nil
 }
 
 // summary is one line about everything that was left as it is.

@@ -1,6 +1,7 @@
 package boot
 
 import (
+	"context"
 	"os"
 	"path"
 	"path/filepath"
@@ -25,7 +26,7 @@ func TestRootsFilesAreRepaired(t *testing.T) {
 	f, r := used(t)
 	files := []string{"profiles/x/SOUL.md", "profiles/x/deep/er/file", "cron/jobs.json", "pairing/x", "platforms/pairing/y"}
 	for _, file := range single {
-		if file != "logs/gateways" && file != ".env" && file != "config.yaml" {
+		if file != "logs/gateways" && file != "platforms" && file != ".env" && file != "config.yaml" {
 			files = append(files, file)
 		}
 	}
@@ -35,15 +36,64 @@ func TestRootsFilesAreRepaired(t *testing.T) {
 	f.must(os.Symlink("/etc/passwd", f.at("opt/data/cron/link")))
 	f.must(unix.Mkfifo(f.at("opt/data/cron/pipe"), 0o600))
 	f.must(os.Chown(f.at("opt/data/logs/gateways"), 0, 0))
+	f.must(os.Chown(f.at("opt/data/platforms"), 0, 0))
 	f.must(os.Chown(f.at("opt/data/.env"), 0, 10000))
 	r = f.again(r)
-	for _, file := range append(files, "profiles/x", "cron/link", "cron/pipe", "logs/gateways", ".env") {
+	for _, file := range append(files, "profiles/x", "cron/link", "cron/pipe", "logs/gateways", "platforms", ".env") {
 		if got := f.owner("opt/data/" + file); got != hermes {
 			t.Errorf("%s is %v's", file, got)
 		}
 	}
 	if f.owner("etc/passwd") != [2]int{0, 0} || len(r.Shortfalls) > 0 {
 		t.Errorf("beyond the link, %q", r.Shortfalls)
+	}
+}
+
+// dying is a context that ends when it was asked so often.
+type dying struct {
+	context.Context
+	left atomic.Int64
+}
+
+func (d *dying) Err() error {
+	if d.left.Add(-1) < 0 {
+		return context.Canceled
+	}
+	return nil
+}
+
+func TestWhatABootThatWasCutShortLeftIsRepairedByTheNext(t *testing.T) {
+	f := newFixture(t)
+	files := []string{"", "/cron", "/cron/a", "/workspace", "/workspace/deep", "/workspace/deep/b", "/home", "/home/c"}
+	cut := 0
+	for n := int64(1); ; n++ {
+		f.must(os.RemoveAll(f.at("opt/data")))
+		for _, file := range []string{"cron/a", "workspace/deep/b", "home/c"} {
+			f.write("opt/data/"+file, "")
+		}
+		ctx := &dying{Context: t.Context()}
+		ctx.left.Store(n)
+		f.log.Reset()
+		r, err := Run(ctx, f.Machine)
+		if err == nil {
+			r.Lease.Release()
+			break
+		}
+		if f.owner("opt/data/cron") == hermes && f.owner("opt/data/home/c") != hermes {
+			cut++
+		}
+		if log := f.log.String(); strings.Contains(log, "WARN") {
+			t.Errorf("a boot that was ended complains:\n%s", log)
+		}
+		f.boot().Lease.Release()
+		for _, file := range files {
+			if got := f.owner("opt/data" + file); got != hermes {
+				t.Fatalf("after an end at %d, %q is %v's", n, file, got)
+			}
+		}
+	}
+	if cut == 0 {
+		t.Error("no boot was cut short while it gave files away")
 	}
 }
 

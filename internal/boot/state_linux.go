@@ -50,19 +50,21 @@ func (b *boot) shortfall(format string, args ...any) {
 	b.Log.Warn(line)
 }
 
-// summary says in one line what was left out, and why.
+// summary says in one line what was left out, and why. That another one supervises is said by who needs to know it.
 func (b *boot) summary() {
 	if len(b.skipped) == 0 {
 		return
 	}
+	steps := strings.Join(b.skipped, ", ")
+	if b.result.Holder != nil {
+		b.Log.Info("left to who supervises this home", "steps", steps)
+		return
+	}
 	why := "not root"
-	switch {
-	case b.result.Holder != nil:
-		why = "another one supervises this home: " + b.result.Holder.Name()
-	case b.home == nil:
+	if b.home == nil {
 		why = "there is a link in the place of the home"
 	}
-	b.shortfall("left out (%s): %s", why, strings.Join(b.skipped, ", "))
+	b.shortfall("left out (%s): %s", why, steps)
 }
 
 // machineFiles opens the root of the machine.

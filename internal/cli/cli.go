@@ -111,7 +111,7 @@ func newSandbox(a *app) *cobra.Command {
 
 // newGroup is a command that only holds others.
 func newGroup(use, short, long, examples string) *cobra.Command {
-	return &cobra.Command{
+	cmd := &cobra.Command{
 		Use: use, Short: short, Long: long, Example: examples,
 		Args: cobra.ArbitraryArgs, DisableFlagsInUseLine: true, SuggestionsMinimumDistance: 2,
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -121,6 +121,9 @@ func newGroup(use, short, long, examples string) *cobra.Command {
 			return unknownCommand(cmd, args[0])
 		},
 	}
+	// The flags behind a command that does not exist are not this one's: it is the command that is wrong.
+	cmd.Flags().SetInterspersed(false)
+	return cmd
 }
 
 func noArguments(cmd *cobra.Command, args []string) error {

@@ -22,6 +22,7 @@ type serviceLogOptions struct {
 func (o *serviceLogOptions) add(cmd *cobra.Command) {
 	cmd.Flags().BoolVarP(&o.follow, "follow", "f", false, "go on with what is said from now on")
 	cmd.Flags().IntVar(&o.tail, "tail", -1, "print only the last `N` lines; without it all that is kept")
+	cmd.Flag("tail").DefValue = "0" // the help is silent about it
 }
 
 func newGatewayLogs(a *app) *cobra.Command {

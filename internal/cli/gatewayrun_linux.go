@@ -24,9 +24,6 @@ type gatewayRunOptions struct{ noSupervise, replace bool }
 // noSupervise is the variable that does what the flag does.
 const noSupervise = "HERMES_GATEWAY_NO_SUPERVISE"
 
-// sentinels tell a gateway that a supervisor started it, so that it does not ask that one to start it.
-var sentinels = []string{"HERMES_SUPERVISED_CHILD", "HERMES_S6_SUPERVISED_CHILD"}
-
 func newGatewayRun(a *app) *cobra.Command {
 	var o gatewayRunOptions
 	cmd := &cobra.Command{
@@ -56,7 +53,7 @@ func runGateway(ctx context.Context, a *app, o *gatewayRunOptions) error {
 		return settings(err)
 	}
 	options := gateway.Options{Profile: g.name, Dir: g.dir(), Replace: o.replace, Ready: notify.Tell, Log: a.logger()}
-	for _, name := range sentinels {
+	for _, name := range roster.Sentinels {
 		options.Supervised = options.Supervised || config.Switch(a.lookup, name)
 	}
 	kept := false

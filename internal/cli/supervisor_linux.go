@@ -3,11 +3,14 @@ package cli
 import (
 	"context"
 	"errors"
+	"fmt"
 	"net"
+	"os"
 	"time"
 
 	"github.com/spf13/cobra"
 
+	"hermes.example/hermes/internal/lease"
 	"hermes.example/hermes/internal/profile"
 	"hermes.example/hermes/internal/roster"
 	"hermes.example/hermes/internal/supervise"
@@ -36,8 +39,34 @@ func (a *app) supervised(ctx context.Context, do func(control.Operations) error)
 		defer done()
 		return do(services)
 	}
+	return a.noSupervisor()
+}
+
+// noSupervisor is errNoSupervisor, or who else supervises this home.
+func (a *app) noSupervisor() error {
+	home, _, err := a.home()
+	if err != nil {
+		return errNoSupervisor
+	}
+	dir, err := os.Open(home.Root)
+	if err != nil {
+		return errNoSupervisor
+	}
+	defer dir.Close()
+	if held, _ := lease.Look(int(dir.Fd()), lease.Options{}); held != nil {
+		return &elsewhereError{held}
+	}
 	return errNoSupervisor
 }
+
+// elsewhereError is errNoSupervisor where another container supervises the home.
+type elsewhereError struct{ held *lease.HeldError }
+
+func (e *elsewhereError) Error() string {
+	return fmt.Sprintf("cannot ask a supervisor: %s supervises this home; ask it there", e.held.Name())
+}
+
+func (e *elsewhereError) Is(target error) bool { return target == errNoSupervisor }
 
 // answers says whether somebody listens: a supervisor that was killed leaves its socket behind.
 func answers(socket string) bool {

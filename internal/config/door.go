@@ -3,6 +3,8 @@ package config
 import (
 	"strconv"
 	"strings"
+
+	"hermes.example/hermes/internal/truth"
 )
 
 // doorSettings finds values of the doors: the environment's, else the file's.
@@ -65,5 +67,5 @@ func (s setting) setPort(to *int) error {
 
 // truthy is what a switch says; in a file "on" is true too, as it is for the agent, which reads an older YAML.
 func (s setting) truthy() bool {
-	return Truthy(s.text()) || s.where != "" && strings.EqualFold(s.text(), "on")
+	return truth.InAnyCase(s.text()) || s.where != "" && strings.EqualFold(s.text(), "on")
 }

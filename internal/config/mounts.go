@@ -1,6 +1,10 @@
 package config
 
-import "strings"
+import (
+	"strings"
+
+	"hermes.example/hermes/internal/truth"
+)
 
 // Mounts is what the configuration says about what sandboxes see of the host.
 type Mounts struct {
@@ -36,7 +40,7 @@ func (c Config) Mounts() (Mounts, error) {
 	c.settings.text("cwd", &m.Cwd)
 	// The one switch that knows "on" too.
 	skip := get(c.settings.lookup, "HERMES_DOCKER_BACKEND_SKIP_PROFILE_MOUNTS")
-	m.SkipProfile = Truthy(skip) || strings.EqualFold(skip, "on")
+	m.SkipProfile = truth.InAnyCase(skip) || strings.EqualFold(skip, "on")
 
 	m.CredentialFiles = c.settings.inFile("credential_files").texts(&m.Ignored)
 	external := setting{value: c.settings.file.skills["external_dirs"], name: "skills.external_dirs", where: " in " + c.settings.file.path}

@@ -7,6 +7,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"hermes.example/hermes/internal/truth"
 )
 
 // settings finds the values of keys: what the terminal section of the file says,
@@ -110,15 +112,5 @@ func (s setting) odd() bool {
 	return s.value != nil && s.where != "" && !s.truthy() && !slices.Contains(off, strings.ToLower(s.text()))
 }
 
-// Truthy says whether a switch is on: 1, true and yes are, in any case of letters. "on" is not, nor is a typing
-// mistake: nobody opts out of something by accident.
-func Truthy(text string) bool {
-	switch strings.ToLower(text) {
-	case "true", "1", "yes":
-		return true
-	}
-	return false
-}
-
 // Switch says whether a variable that is a switch is on.
-func Switch(lookup Lookup, name string) bool { return Truthy(get(lookup, name)) }
+func Switch(lookup Lookup, name string) bool { return truth.InAnyCase(get(lookup, name)) }

@@ -28,7 +28,7 @@ func (o offer) dashboard() supervise.Service {
 	s := o.service([]string{entry.Program, "dashboard",
 		"--host", or(lookup(env, "HERMES_DASHBOARD_HOST"), dashboardHost),
 		"--port", or(lookup(env, "HERMES_DASHBOARD_PORT"), dashboardPort), "--no-open"})
-	s.Name = "dashboard"
+	s.Name, s.Ready = "dashboard", roster.Announced
 	return s
 }
 

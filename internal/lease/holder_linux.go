@@ -43,11 +43,16 @@ func (e *HeldError) Name() string {
 	if h.Claim == "" {
 		return "somebody who left no name"
 	}
-	who := fmt.Sprintf("process %d", h.PID)
+	who := fmt.Sprintf("process %d on host %q", h.PID, h.Host)
 	if h.Container != "" {
-		who = "container " + strings.Trim(strconv.QuoteToASCII(h.Container[:min(len(h.Container), 12)]), `"`) // anybody may have written it
+		// Anybody may have written it.
+		id := strings.Trim(strconv.QuoteToASCII(h.Container[:min(len(h.Container), 12)]), `"`)
+		who = "container " + id
+		if h.Host != id { // which is what a container's host is called if nobody says otherwise
+			who += fmt.Sprintf(" on host %q", h.Host)
+		}
 	}
-	return fmt.Sprintf("%s on host %q, heard of %s ago,", who, h.Host, e.Age.Round(time.Second))
+	return fmt.Sprintf("%s, heard of %s ago,", who, e.Age.Round(time.Second))
 }
 
 // Self is this process as a holder.

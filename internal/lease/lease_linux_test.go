@@ -497,3 +497,17 @@ func TestAHoldersNameIsOneLine(t *testing.T) {
 		t.Errorf("it is shown as %q", name)
 	}
 }
+
+func TestTheHolderInAFewWords(t *testing.T) {
+	id := "b15a46b5935a" + strings.Repeat("0", 52)
+	for want, h := range map[string]Holder{
+		`process 7 on host "box", heard of 2s ago,`:              {Claim: "x", PID: 7, Host: "box"},
+		`container b15a46b5935a on host "box", heard of 2s ago,`: {Claim: "x", PID: 1, Host: "box", Container: id},
+		`container b15a46b5935a, heard of 2s ago,`:               {Claim: "x", PID: 1, Host: "b15a46b5935a", Container: id},
+		"somebody who left no name":                              {},
+	} {
+		if got := (&HeldError{Holder: h, Age: 2100 * time.Millisecond}).Name(); got != want {
+			t.Errorf("%+v is %q", h, got)
+		}
+	}
+}

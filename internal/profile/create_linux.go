@@ -1,6 +1,7 @@
 package profile
 
 import (
+	"cmp"
 	_ "embed"
 	"errors"
 	"fmt"
@@ -76,7 +77,7 @@ func furnish(dir int) error {
 	return err
 }
 
-// plant writes a file that must not be there yet.
+// plant writes a file that must not be there yet. Half of one is worse than none.
 func plant(dir int, name string, content []byte, mode uint32) error {
 	fd, err := unix.Openat(dir, name, unix.O_WRONLY|unix.O_CREAT|unix.O_EXCL|unix.O_NOFOLLOW|unix.O_CLOEXEC, mode)
 	if err != nil {
@@ -84,5 +85,9 @@ func plant(dir int, name string, content []byte, mode uint32) error {
 	}
 	f := os.NewFile(uintptr(fd), name)
 	_, err = f.Write(content)
-	return errors.Join(err, f.Sync(), f.Close())
+	err = cmp.Or(err, f.Sync(), f.Close())
+	if err != nil {
+		unix.Unlinkat(dir, name, 0)
+	}
+	return err
 }

@@ -82,7 +82,10 @@ func ailing(s supervise.Status) string {
 	if !failed && (s.Want != "up" || s.State == supervise.Ready || s.State == supervise.Parked) {
 		return ""
 	}
-	if s.Reason != "" {
+	switch {
+	case s.State == supervise.Backoff:
+		return fmt.Sprintf("%s failed and is to be tried again: %s", s.Name, s.Reason)
+	case s.Reason != "":
 		return fmt.Sprintf("%s is %s: %s", s.Name, s.State, s.Reason)
 	}
 	return fmt.Sprintf("%s is %s, and not ready", s.Name, s.State)

@@ -298,9 +298,9 @@ func TestHealthNamesWhatIsWantedAndNotThere(t *testing.T) {
 		"":                               {Name: "x", Want: "up", State: supervise.Parked, Last: &supervise.Exit{Code: 0}},
 		"x is parked: bad configuration": {Name: "x", Want: "down", State: supervise.Parked, Last: &supervise.Exit{Code: 78}, Reason: "bad configuration"},
 		"x is parked, and not ready":     {Name: "x", Want: "up", State: supervise.Parked},
-		"x is backoff: ended with 1":     {Name: "x", Want: "up", State: supervise.Backoff, Reason: "ended with 1"},
-		"x is up, and not ready":         {Name: "x", Want: "up", State: supervise.Up},
-		"x is starting, and not ready":   {Name: "x", Want: "up", State: supervise.Starting},
+		"x failed and is to be tried again: ended with 1": {Name: "x", Want: "up", State: supervise.Backoff, Reason: "ended with 1"},
+		"x is up, and not ready":                          {Name: "x", Want: "up", State: supervise.Up},
+		"x is starting, and not ready":                    {Name: "x", Want: "up", State: supervise.Starting},
 	} {
 		if got := ailing(s); got != want {
 			t.Errorf("%+v: %q", s, got)

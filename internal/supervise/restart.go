@@ -28,9 +28,9 @@ func judge(e Exit, after time.Duration) (verdict, string) {
 	case 0:
 		return park, "it ended by itself (exit 0)"
 	case ExitConfig:
-		return park, "its configuration is bad (exit 78); its log says more"
+		return park, "its configuration is bad (exit 78); its output says more"
 	case ExitPermanent:
-		return park, "it gave up for good (exit 125); its log says more"
+		return park, "it gave up for good (exit 125); its output says more"
 	case ExitRestart:
 		if after >= tooSoon {
 			return again, why

@@ -282,13 +282,24 @@ func (u *unit) enter(state State, reason string) {
 		u.timer.Stop()
 		u.timer = nil
 	}
+	if state != u.state {
+		u.report(state, reason)
+	}
+	u.state, u.since, u.reason, u.next = state, time.Now(), reason, time.Time{}
+	u.tell()
+}
+
+// report tells the log of a new state.
+func (u *unit) report(state State, reason string) {
 	level := slog.LevelInfo
 	if state == Parked || state == Backoff {
 		level = slog.LevelWarn
 	}
-	u.s.journal.tell(level, "service", "name", u.service.Name, "state", string(state), "was", string(u.state), "reason", reason)
-	u.state, u.since, u.reason, u.next = state, time.Now(), reason, time.Time{}
-	u.tell()
+	args := []any{"name", u.service.Name, "state", string(state), "was", string(u.state)}
+	if reason != "" {
+		args = append(args, "reason", reason)
+	}
+	u.s.journal.tell(level, "service", args...)
 }
 
 // tell wakes who waits for a change.

@@ -2,6 +2,8 @@
 // here, so that no two parts of the image disagree.
 package truth
 
+import "strings"
+
 // Of is true for the spellings that the image's contract lists, and for nothing else: a typo switches nothing on or
 // off in silence, and neither does "on".
 func Of(value string) bool {
@@ -11,3 +13,6 @@ func Of(value string) bool {
 	}
 	return false
 }
+
+// InAnyCase is Of for switches that have always been read without regard to the case of letters.
+func InAnyCase(value string) bool { return Of(strings.ToLower(value)) }

@@ -14,3 +14,11 @@ func TestOf(t *testing.T) {
 		}
 	}
 }
+
+func TestInAnyCase(t *testing.T) {
+	for value, want := range map[string]bool{"1": true, "tRUE": true, "yEs": true, "on": false, "": false, "yess": false, "0": false} {
+		if InAnyCase(value) != want {
+			t.Errorf("%q is not %v", value, want)
+		}
+	}
+}

@@ -34,4 +34,7 @@ func TestADashboardWithoutALoginIsParked(t *testing.T) {
 	if n := strings.Count(r.Output(), "cannot listen on 0.0.0.0 without a login"); n != 1 {
 		t.Errorf("that is said %d times: %s", n, r.Output())
 	}
+	if strings.Contains(r.Output(), "name=dashboard state=ready") {
+		t.Errorf("it was taken for ready before it listened: %s", r.Output())
+	}
 }

@@ -49,6 +49,15 @@ func TestTheRestrictedProfile(t *testing.T) {
 	}
 }
 
+// A root file system that cannot be written, with root as the user: compose's read_only with a tmpfs at /tmp.
+func TestServicesOfAReadOnlyRootAreAskedFor(t *testing.T) {
+	m := image(t)
+	r := m.Start(machine.Boot{ReadOnly: true, Argv: []string{"/init", "sh", "-c", "id -u; hermes gateway start && hermes health"}})
+	if code := r.Wait(bound); code != 0 || !strings.Contains(r.Output(), "10000\n") || !strings.Contains(r.Output(), "healthy\n") {
+		t.Errorf("it ended with %d: %s", code, r.Output())
+	}
+}
+
 // A platform may give any user that can write the volume, as OpenShift does with the group root.
 func TestAnyUserThatCanWriteTheVolume(t *testing.T) {
 	m := image(t)

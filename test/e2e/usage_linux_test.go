@@ -13,6 +13,7 @@ func TestWrongUsageIsOneLineAndStatus2(t *testing.T) {
 	w.write("bad.env", "OK=1\nnot a variable\n")
 	for _, c := range []struct{ args, says string }{
 		{"nosuch", `cannot find the command "nosuch"`},
+		{"nosuch -c true", `cannot find the command "nosuch"`},
 		{"sandox", `did you mean "hermes sandbox"?`},
 		{"sandbox exce -- true", `did you mean "hermes sandbox exec"?`},
 		{"help nosuch", `cannot find the command "nosuch"`},

@@ -11,21 +11,11 @@ import (
 	"net"
 	"net/http"
 	"net/url"
-	"os"
-	"path/filepath"
 	"slices"
 	"strconv"
 	"time"
 
-	"hermes.example/hermes/internal/rundir"
 	"hermes.example/hermes/internal/supervise"
-)
-
-// Socket is where the supervisor of a container is spoken to, in a directory of its own. Where that cannot be made
-// it is SocketName in the supervisor's run directory.
-const (
-	Socket     = "/run/hermes/control.sock"
-	SocketName = "control.sock"
 )
 
 // ErrUnreachable is for a machine on which no supervisor answers.
@@ -39,20 +29,6 @@ const callTime = 15 * time.Second
 
 // largest is far above what any answer says, a log apart.
 const largest = 16 << 20
-
-// Find returns the socket of the supervisor of this machine: ErrUnreachable if there is none.
-func Find() (string, error) {
-	places := []string{Socket}
-	if dir, err := rundir.Look(); err == nil {
-		places = append(places, filepath.Join(dir, SocketName))
-	}
-	for _, path := range places {
-		if _, err := os.Stat(path); err == nil {
-			return path, nil
-		}
-	}
-	return "", fmt.Errorf("cannot find a supervisor: there is no %s: %w", Socket, ErrUnreachable)
-}
 
 // Client speaks to a supervisor. Its life: Dial, any number of calls from any goroutine, Close. It has all of
 // Operations, and each call is bounded even if its context is not.

@@ -38,7 +38,7 @@ func (e *Error) Unwrap() error {
 }
 
 // ErrForbidden is for a caller who is neither root, nor the service user, nor the supervisor's own.
-var ErrForbidden = errors.New("the supervisor does not take orders from this user")
+var ErrForbidden = errors.New("the supervisor does not take orders from this user; ask as root or as the service user")
 
 // errBad is a request that cannot be meant.
 var errBad = errors.New("bad request")

@@ -36,7 +36,7 @@ func TestWhoMaySpeak(t *testing.T) {
 		t.Skip("only root can be others")
 	}
 	f, path := serve(t, 54322)
-	for uid, want := range map[uint32]string{0: "false <nil>\n", 54322: "false <nil>\n", 54321: "true the supervisor does not take orders from this user\n"} {
+	for uid, want := range map[uint32]string{0: "false <nil>\n", 54322: "false <nil>\n", 54321: "true the supervisor does not take orders from this user; ask as root or as the service user\n"} {
 		if got := asked(t, path, uid); got != want {
 			t.Errorf("user %d is answered %q", uid, got)
 		}
