@@ -12,6 +12,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"slices"
 	"sync"
 	"sync/atomic"
 
@@ -117,6 +118,9 @@ func newGroup(use, short, long, examples string) *cobra.Command {
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if len(args) == 0 {
 				return cmd.Help()
+			}
+			if slices.ContainsFunc(args[1:], func(word string) bool { return word == "--help" || word == "-h" }) {
+				return cmd.Help() // which tells what there is
 			}
 			return unknownCommand(cmd, args[0])
 		},
