@@ -254,3 +254,18 @@ func chownLike(path string, info os.FileInfo) error {
 	st := info.Sys().(*syscall.Stat_t)
 	return os.Lchown(path, int(st.Uid), int(st.Gid))
 }
+
+// A caller may be killed after it made a directory and before that was given to the sandbox.
+func TestForksWhoseDirectoryWasNotGivenAwayYet(t *testing.T) {
+	a := newImageArena(t, native.Options{})
+	spec := sandbox.Spec{Image: writeImage(t, hostimage.Config{}, nil), Cwd: "/"}
+	a.says(a.ensure("p", spec), "echo home >~/h", "")
+	if err := a.fork("p", "one"); err != nil {
+		t.Fatal(err)
+	}
+	left := filepath.Join(a.home, "sandboxes", "native", "one", "root")
+	if err := os.Mkdir(left, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	a.says(a.ensure("one", spec), "cat ~/h; echo new >~/n", "home")
+}

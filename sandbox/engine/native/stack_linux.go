@@ -11,6 +11,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"syscall"
 
 	"hermes.example/hermes/internal/atomicfile"
 	"hermes.example/hermes/internal/guest/jail"
@@ -151,13 +152,24 @@ func (e *Engine) finishFreezing(home, dir string) (stack, error) {
 	return s, os.Remove(filepath.Join(dir, freezingName))
 }
 
-// ownDir makes a directory for root of the sandboxes that have these ids.
+// ownDir makes a directory for root of the sandboxes that have these ids. One that is
+// there already is an error; but if whoever made it was killed before it was given away,
+// that is done first: root of the host owns nothing of a sandbox.
 func ownDir(path string, ids idMap) error {
 	err := os.Mkdir(path, 0o700)
-	if err == nil && os.Geteuid() == 0 {
-		err = os.Chown(path, ids.UID, ids.GID)
+	if os.Geteuid() != 0 || err != nil && !errors.Is(err, fs.ErrExist) {
+		return err
 	}
-	return err
+	if err != nil {
+		info, failed := os.Lstat(path)
+		if failed != nil {
+			return failed
+		}
+		if !info.IsDir() || info.Sys().(*syscall.Stat_t).Uid != 0 {
+			return err
+		}
+	}
+	return errors.Join(err, os.Lchown(path, ids.UID, ids.GID))
 }
 
 // describeStack tells the guest of the frozen files, and has it lay the home and the
