@@ -73,12 +73,13 @@ func noMoreForks(t *testing.T, s *suite) {
 	s.need(t, PidsLimit)
 	const limit = 30
 	b := s.box(t, func(spec *sandbox.Spec) { spec.Limits.Pids = limit })
+	me := b.output(whoami)
 	o := b.line("exec sh -c 'for i in $(seq 60); do sleep 1000 & done'")
 	if o.Code == 0 || !strings.Contains(strings.ToLower(o.Out), "fork") {
 		t.Errorf("sixty forks ended with %d: %s", o.Code, o.Out)
 	}
 	if st := b.status(); st.Processes > limit || st.Processes < limit/2 {
-		t.Errorf("%d processes run where %d may", st.Processes, limit)
+		t.Errorf("%d processes run where %d may: %+v; sixty forks said %q; the guest was %s and is %+v", st.Processes, limit, st, o.Out, me, b.line(whoami))
 	}
 }
 
