@@ -6,6 +6,7 @@ package ownthread
 
 import (
 	"runtime"
+	"sync"
 
 	"golang.org/x/sys/unix"
 )
@@ -28,4 +29,25 @@ func Run(f func()) {
 	}()
 	<-placed
 	runtime.UnlockOSThread()
+}
+
+// Spare has the runtime make threads in advance, which it then keeps for whoever needs one. Where others can take all
+// processes that there may be, it would end the program the first time that it gets no new thread.
+func Spare(n int) {
+	var all sync.WaitGroup
+	made := make(chan struct{})
+	released := make(chan struct{})
+	for range n {
+		all.Go(func() {
+			runtime.LockOSThread() // so that it takes one for itself
+			made <- struct{}{}
+			<-released
+			runtime.UnlockOSThread()
+		})
+	}
+	for range n {
+		<-made
+	}
+	close(released)
+	all.Wait()
 }

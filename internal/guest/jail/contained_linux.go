@@ -22,6 +22,7 @@ import (
 	"hermes.example/hermes/internal/contained"
 	"hermes.example/hermes/internal/guest"
 	"hermes.example/hermes/internal/guest/spawn"
+	"hermes.example/hermes/internal/ownthread"
 	"hermes.example/hermes/internal/seccomp"
 )
 
@@ -50,8 +51,13 @@ func RunContained(args []string) error {
 	if err != nil {
 		return err
 	}
+	// Commands share the container's limit of processes with us.
+	ownthread.Spare(spareThreads)
 	return server.Serve(doors...)
 }
+
+// spareThreads is a few more than the guest was ever seen to need at once.
+const spareThreads = 8
 
 func contain(start contained.Start, cwd string) (*guest.Server, *contained.Lock, error) {
 	ruleset, err := harden()
