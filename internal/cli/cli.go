@@ -20,7 +20,6 @@ import (
 
 	"hermes.example/hermes/internal/config"
 	"hermes.example/hermes/internal/supervise/control"
-	"hermes.example/hermes/internal/version"
 )
 
 // app is what commands see of the process that they run in.
@@ -81,9 +80,7 @@ func newRoot(a *app) *cobra.Command {
 	addImages(a, root)
 	root.PersistentFlags().StringVarP(&a.profile, "profile", "p", "", "agent `NAME` within the home (default that of HERMES_HOME)")
 	addSupervision(a, root)
-	root.Version = version.Current().String()
-	root.SetVersionTemplate("{{.Version}}\n")
-	root.Flags().Bool("version", false, "print which build this is")
+	addVersionFlag(a, root)
 	root.SilenceErrors, root.SilenceUsage = true, true
 	root.CompletionOptions.DisableDefaultCmd = true
 	root.SetHelpCommand(newHelp())

@@ -30,3 +30,15 @@ func runVersion(a *app, asJSON bool) error {
 	_, err := fmt.Fprintln(a.stdout, info)
 	return cannot("write the answer", err)
 }
+
+// addVersionFlag makes --version of the root what the command is.
+func addVersionFlag(a *app, root *cobra.Command) {
+	asked := root.Flags().Bool("version", false, "print which build this is")
+	others := root.RunE
+	root.RunE = func(cmd *cobra.Command, args []string) error {
+		if *asked {
+			return runVersion(a, false)
+		}
+		return others(cmd, args)
+	}
+}

@@ -1,9 +1,7 @@
 package guest
 
 import (
-	"bytes"
 	"os"
-	"strconv"
 	"syscall"
 
 	"golang.org/x/sys/unix"
@@ -24,7 +22,7 @@ func kill(pid int, sig syscall.Signal) error {
 	if pid < 0 {
 		first = -pid
 	}
-	uid, ok := realUser(first)
+	uid, ok := proc.RealUser(first)
 	if !ok {
 		return err
 	}
@@ -39,7 +37,7 @@ func killEverybody(sig syscall.Signal) {
 	}
 	told := map[int]bool{os.Getuid(): true}
 	for _, p := range proc.All() {
-		if uid, ok := realUser(p.PID); ok && !told[uid] {
+		if uid, ok := proc.RealUser(p.PID); ok && !told[uid] {
 			told[uid] = true
 			killAs(uid, -1, sig)
 		}
@@ -53,34 +51,7 @@ func mayKillAll() bool {
 	return unix.Capget(&header, &have[0]) == nil && have[0].Effective&(1<<unix.CAP_KILL) != 0
 }
 
-// killAs sends a signal on a thread that acts as another user. Its other ids stay, so
-// that nobody gains a right over us by it, not even that to send it signals.
+// killAs sends a signal as another user.
 func killAs(uid, pid int, sig syscall.Signal) error {
-	sent := make(chan error)
-	go ownthread.Run(func() {
-		keep := ^uintptr(0)
-		if _, _, errno := unix.RawSyscall(unix.SYS_SETRESUID, keep, uintptr(uid), keep); errno != 0 {
-			sent <- errno
-			return
-		}
-		// Where fs.suid_dumpable is 1 the kernel has just opened our memory.
-		unix.Prctl(unix.PR_SET_DUMPABLE, 0, 0, 0, 0)
-		sent <- unix.Kill(pid, sig)
-	})
-	return <-sent
-}
-
-// realUser is who a process belongs to for those who want to signal it.
-func realUser(pid int) (uid int, ok bool) {
-	status, err := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/status")
-	if err != nil {
-		return 0, false
-	}
-	for line := range bytes.Lines(status) {
-		if rest, is := bytes.CutPrefix(line, []byte("Uid:")); is {
-			uid, err = strconv.Atoi(string(bytes.Fields(rest)[0]))
-			return uid, err == nil
-		}
-	}
-	return 0, false
+	return ownthread.As(uid, func() error { return unix.Kill(pid, sig) })
 }

@@ -3,8 +3,6 @@ package guest
 import (
 	"os"
 	"os/signal"
-	"strconv"
-	"sync"
 	"syscall"
 	"time"
 	"unsafe"
@@ -12,7 +10,6 @@ import (
 	"golang.org/x/sys/unix"
 
 	"hermes.example/hermes/internal/guest/spawn"
-	"hermes.example/hermes/internal/proc"
 )
 
 // dropSignals takes every signal that can be caught and drops it: a process inside
@@ -61,53 +58,19 @@ next:
 // Between its fork and its exec a command is already a process that others inside
 // may stop, and we cannot go on before it has executed.
 const (
-	startSlow    = 50 * time.Millisecond // from then on we look whether it is stopped
-	stopPatience = time.Second           // how long it may be stopped again and again
-	startBound   = 10 * time.Second      // how long it may take in any case
+	stopPatience = time.Second      // how long it may be stopped again and again
+	startBound   = 10 * time.Second // how long it may take in any case
 )
 
 // guardStart watches a start until the returned function is called: it continues
 // the new process when somebody stops it, and kills it when that does not help.
 func guardStart() (stop func()) {
-	var mu sync.Mutex
-	done := false
 	began := bootTime()
-	var timer *time.Timer
-	mu.Lock()
-	defer mu.Unlock()
-	timer = time.AfterFunc(startSlow, func() {
-		mu.Lock()
-		defer mu.Unlock()
-		if done {
-			return
-		}
-		freeStart(bootTime() - began)
-		timer.Reset(startSlow / 2)
-	})
-	return func() {
-		mu.Lock()
-		done = true
-		mu.Unlock()
-		timer.Stop()
-	}
+	return spawn.Guard(func() { freeStart(bootTime() - began) })
 }
 
-// freeStart looks for the process that has been starting for so long. It is our
-// child and has our name; whoever else has both has no reason to.
 func freeStart(since time.Duration) {
-	self := os.Getpid()
-	name, err := os.ReadFile("/proc/self/comm")
-	if err != nil {
-		return
-	}
-	for _, p := range proc.All() {
-		if p.Parent != self {
-			continue
-		}
-		theirs, err := os.ReadFile("/proc/" + strconv.Itoa(p.PID) + "/comm")
-		if err != nil || string(theirs) != string(name) {
-			continue
-		}
+	for _, p := range spawn.Unborn() {
 		switch {
 		case since > startBound, p.Stopped && since > stopPatience:
 			kill(p.PID, unix.SIGKILL)

@@ -31,6 +31,24 @@ func Run(f func()) {
 	runtime.UnlockOSThread()
 }
 
+// As does something as another user, on a thread that has no other way back than to end. Only whom we act as changes,
+// and neither whom we belong to nor who we were: by these two the kernel decides whether that user may signal us, and a
+// signal to the thread is one to the whole process.
+func As(uid int, do func() error) error {
+	done := make(chan error)
+	go Run(func() {
+		const keep = ^uintptr(0)
+		if _, _, errno := unix.RawSyscall(unix.SYS_SETRESUID, keep, uintptr(uid), keep); errno != 0 {
+			done <- errno
+			return
+		}
+		// Where fs.suid_dumpable is 1 the kernel has just opened our memory to that user.
+		_ = unix.Prctl(unix.PR_SET_DUMPABLE, 0, 0, 0, 0)
+		done <- do()
+	})
+	return <-done
+}
+
 // Spare has the runtime make threads in advance, which it then keeps for whoever needs one. Where others can take all
 // processes that there may be, it would end the program the first time that it gets no new thread.
 func Spare(n int) {

@@ -111,3 +111,20 @@ func HasEnvironment(pid int, entry string) bool {
 	}
 	return false
 }
+
+// RealUser is who a process belongs to for those who want to signal it.
+func RealUser(pid int) (uid int, ok bool) {
+	status, err := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/status")
+	if err != nil {
+		return 0, false
+	}
+	for line := range bytes.Lines(status) {
+		if rest, is := bytes.CutPrefix(line, []byte("Uid:")); is {
+			if fields := bytes.Fields(rest); len(fields) > 0 {
+				uid, err = strconv.Atoi(string(fields[0]))
+				return uid, err == nil
+			}
+		}
+	}
+	return 0, false
+}

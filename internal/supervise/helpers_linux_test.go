@@ -48,30 +48,13 @@ var theReaper = sync.OnceValue(func() *reaper.Reaper {
 type bench struct {
 	t testing.TB
 	*Supervisor
-	out *buffer
+	out *machine.Buffer
 	dir string // the services' own
-}
-
-type buffer struct {
-	mu  sync.Mutex
-	all bytes.Buffer
-}
-
-func (b *buffer) Write(p []byte) (int, error) {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	return b.all.Write(p)
-}
-
-func (b *buffer) String() string {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	return b.all.String()
 }
 
 func newBench(t testing.TB, output io.Writer) *bench {
 	t.Helper()
-	b := &bench{t: t, out: new(buffer)}
+	b := &bench{t: t, out: new(machine.Buffer)}
 	if output == nil {
 		output = b.out
 	}

@@ -13,7 +13,6 @@ import (
 	"path/filepath"
 	"strconv"
 	"strings"
-	"sync"
 	"syscall"
 	"testing"
 	"time"
@@ -158,7 +157,7 @@ type Running struct {
 	cmd *exec.Cmd
 	// PID is that of the machine's PID 1 outside.
 	PID  int
-	out  *buffer
+	out  *Buffer
 	done chan struct{}
 }
 
@@ -189,7 +188,7 @@ func (m *Machine) Start(b Boot) *Running {
 	args = append(args, b.Under...)
 	args = append(args, privileges(b)...)
 	args = append(args, b.Argv...)
-	r := &Running{t: m.t, cmd: exec.Command("unshare", args...), out: newBuffer(), done: make(chan struct{})}
+	r := &Running{t: m.t, cmd: exec.Command("unshare", args...), out: new(Buffer), done: make(chan struct{})}
 	r.cmd.Stdout, r.cmd.Stderr = r.out, r.out
 	if b.Stdin != nil {
 		r.cmd.Stdin = b.Stdin
@@ -348,24 +347,4 @@ func (r *Running) Eventually(what string, is func() bool) {
 			r.t.Fatalf("never came true: %s; the machine said:\n%s", what, r.Output())
 		}
 	}
-}
-
-// buffer is what several writers fill and others read meanwhile.
-type buffer struct {
-	mu  sync.Mutex
-	all bytes.Buffer
-}
-
-func newBuffer() *buffer { return &buffer{} }
-
-func (b *buffer) Write(p []byte) (int, error) {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	return b.all.Write(p)
-}
-
-func (b *buffer) String() string {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	return b.all.String()
 }

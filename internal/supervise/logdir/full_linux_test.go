@@ -2,37 +2,21 @@ package logdir
 
 import (
 	"errors"
-	"os"
-	"os/exec"
 	"path/filepath"
 	"strings"
 	"syscall"
 	"testing"
 	"time"
+
+	"hermes.example/hermes/test/machine"
 )
 
 // TestAFullDiskIsSurvived fills a small file system, which only it can see.
 func TestAFullDiskIsSurvived(t *testing.T) {
-	if os.Geteuid() != 0 {
-		t.Skip("only root can mount a small file system")
-	}
-	const inside = "LOGDIR_TEST_FULL_DISK"
-	if dir := os.Getenv(inside); dir != "" {
-		fill(t, dir)
-		return
-	}
-	cmd := exec.Command(os.Args[0], "-test.run=^TestAFullDiskIsSurvived$", "-test.v")
-	cmd.Env = append(os.Environ(), inside+"="+t.TempDir())
-	cmd.SysProcAttr = &syscall.SysProcAttr{Unshareflags: syscall.CLONE_NEWNS}
-	if out, err := cmd.CombinedOutput(); err != nil || !strings.Contains(string(out), "--- PASS") {
-		t.Errorf("%v: %s", err, out)
-	}
+	machine.OnSmallDisk(t, "256k", fill)
 }
 
 func fill(t *testing.T, dir string) {
-	if err := errors.Join(syscall.Mount("", "/", "", syscall.MS_PRIVATE|syscall.MS_REC, ""), syscall.Mount("tmpfs", dir, "tmpfs", 0, "size=256k")); err != nil {
-		t.Fatal(err)
-	}
 	var why error
 	told, missing := 0, 0
 	w := &Writer{Place: Place{Dir: filepath.Join(dir, "log")}, Warn: func(err error, lost int) {

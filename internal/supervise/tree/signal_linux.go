@@ -1,9 +1,6 @@
 package tree
 
 import (
-	"bytes"
-	"os"
-	"strconv"
 	"syscall"
 
 	"golang.org/x/sys/unix"
@@ -30,45 +27,15 @@ func Signal(pid int, sig syscall.Signal) error {
 }
 
 // send sends a signal. Where we have not the right to signal other users' processes, but that to become any user, a
-// thread that has become the process's own sends it.
+// thread that acts as the process's own sends it.
 func send(pid int, do func() error) error {
 	err := do()
 	if err != unix.EPERM {
 		return err
 	}
-	uid, ok := realUser(pid)
+	uid, ok := proc.RealUser(pid)
 	if !ok {
 		return err
 	}
-	sent := make(chan error)
-	go ownthread.Run(func() {
-		// Only who we act as changes, and neither whom we belong to nor who we were: by these two the kernel decides
-		// whether that user may signal us, and a signal to this thread is one to all of PID 1.
-		const keep = ^uintptr(0)
-		if _, _, errno := unix.RawSyscall(unix.SYS_SETRESUID, keep, uintptr(uid), keep); errno != 0 {
-			sent <- errno
-			return
-		}
-		// Where fs.suid_dumpable is 1 the kernel has just opened our memory to that user.
-		_ = unix.Prctl(unix.PR_SET_DUMPABLE, 0, 0, 0, 0)
-		sent <- do()
-	})
-	return <-sent
-}
-
-// realUser is who a process belongs to for those who want to signal it.
-func realUser(pid int) (uid int, ok bool) {
-	status, err := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/status")
-	if err != nil {
-		return 0, false
-	}
-	for line := range bytes.Lines(status) {
-		if rest, is := bytes.CutPrefix(line, []byte("Uid:")); is {
-			if fields := bytes.Fields(rest); len(fields) > 0 {
-				uid, err = strconv.Atoi(string(fields[0]))
-				return uid, err == nil
-			}
-		}
-	}
-	return 0, false
+	return ownthread.As(uid, do)
 }

@@ -13,9 +13,9 @@ import (
 	"golang.org/x/sys/unix"
 
 	"hermes.example/hermes/internal/guest/jail"
-	"hermes.example/hermes/internal/programs"
 	"hermes.example/hermes/internal/image"
 	"hermes.example/hermes/internal/image/unpack"
+	"hermes.example/hermes/internal/programs"
 	"hermes.example/hermes/internal/rundir"
 )
 
