@@ -11,6 +11,7 @@ import (
 	"path"
 	"path/filepath"
 
+	"github.com/moby/moby/api/types/container"
 	"github.com/moby/moby/api/types/mount"
 	"github.com/moby/moby/client"
 
@@ -77,7 +78,10 @@ func (e *Engine) fillVolume(ctx context.Context, image string) error {
 	}
 	volume := e.guestMount()
 	volume.ReadOnly = false
-	return e.withUnstarted(ctx, image, []mount.Mount{volume}, func(id string) error {
+	// All callers of the daemon share the volume: two who fill it at once would spoil it, and who
+	// starts a container meanwhile would find no program there.
+	host := container.HostConfig{Mounts: []mount.Mount{volume}}
+	return e.alone(ctx, e.guestVolume(), container.Config{Image: image}, host, func(id string) error {
 		if whole, err := e.holdsGuest(ctx, id, program); err != nil || whole {
 			return err
 		}
