@@ -197,7 +197,16 @@ func (w *firstWord) Write(p []byte) (int, error) {
 }
 
 // containers lists those of a task, by id.
-func (a *arena) containers(task string) []string {
+func (a *arena) containers(task string) (ids []string) {
+	a.Helper()
+	for _, c := range a.listed(task) {
+		ids = append(ids, c.ID)
+	}
+	return ids
+}
+
+// listed is what the daemon's list says of them. One of them can be gone a moment later.
+func (a *arena) listed(task string) []container.Summary {
 	a.Helper()
 	filters := client.Filters{}
 	for name, value := range a.id(task).Labels() {
@@ -207,11 +216,7 @@ func (a *arena) containers(task string) []string {
 	if err != nil {
 		a.Fatal(err)
 	}
-	var ids []string
-	for _, c := range all.Items {
-		ids = append(ids, c.ID)
-	}
-	return ids
+	return all.Items
 }
 
 // one is the only container of a task.

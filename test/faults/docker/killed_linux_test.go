@@ -27,7 +27,7 @@ func (a *arena) phase(c *caller, task string) string {
 	case phaseClosing:
 		return phases[4]
 	}
-	if all := a.containers(task); len(all) == 0 || a.inspect(all[0]).State.Status == container.StateCreated {
+	if all := a.listed(task); len(all) == 0 || all[0].State == container.StateCreated {
 		return phases[1]
 	}
 	return phases[2]
