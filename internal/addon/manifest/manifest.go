@@ -1,0 +1,44 @@
+// Package manifest says what is in a generation of the store.
+package manifest
+
+import "hermes.example/hermes/internal/addon/lock"
+
+// Manifest is a generation's manifest.json. Its digest names the generation.
+type Manifest struct {
+	Version  int       `json:"version"` // of this format
+	ABI      string    `json:"abi"`
+	Features []Feature `json:"features"` // sorted by name
+	// Distributions are those that are in the generation, sorted by name.
+	Distributions []Distribution `json:"distributions"`
+	// Files are all files below site-packages, sorted by path.
+	Files []File `json:"files"`
+}
+
+// Feature is one that the generation has.
+type Feature struct {
+	Name  string    `json:"name"`
+	Specs []string  `json:"specs"`
+	Kind  lock.Kind `json:"lock"`
+	// Core are the distributions of its closure that the core has, and that are therefore not here.
+	Core []string `json:"core,omitempty"`
+	// Distributions are those that are here for it.
+	Distributions []string `json:"distributions"`
+}
+
+// Distribution is one that was installed.
+type Distribution struct {
+	Name     string   `json:"name"` // normalised
+	Version  string   `json:"version"`
+	License  string   `json:"license,omitempty"`
+	Requires []string `json:"requires,omitempty"` // as its metadata says
+	Hashes   []string `json:"hashes"`             // of the lock
+	Modules  []string `json:"modules"`            // its top-level names
+}
+
+// File is one file.
+type File struct {
+	Path   string `json:"path"` // slashes, relative to site-packages
+	Size   int64  `json:"size"`
+	SHA256 string `json:"sha256"`
+	Exec   bool   `json:"exec,omitempty"`
+}
