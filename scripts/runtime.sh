@@ -11,4 +11,5 @@ here=$(dirname "$0")
 		exit 1
 	fi
 }
-exec "$python" -I "$here/../runtime/build.py" "$@"
+# By its own name: a link that an upgrade turns to another version would take the runtime along.
+exec "$(readlink -f "$python")" -I "$here/../runtime/build.py" "$@"

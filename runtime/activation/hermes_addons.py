@@ -35,7 +35,20 @@ def _target():
             raise FileNotFoundError("HOME is not set")
         path = get("HOME") + path[1:]
     parent, name = os.path.split(os.path.abspath(path))
-    return os.path.join(os.path.realpath(parent), name)
+    parent = os.path.realpath(parent)
+    _pass(parent)
+    return os.path.join(parent, name)
+
+
+def _pass(path):
+    """Refuses a directory in which somebody else could put another thing in the place of the store, now or later."""
+    while True:
+        found = os.stat(path)
+        if found.st_uid not in (0, os.geteuid()) or found.st_mode & 0o022 and not found.st_mode & 0o1000:
+            raise PermissionError(path)
+        if path == "/":
+            return
+        path = os.path.dirname(path)
 
 
 class _Opened(list):
@@ -52,8 +65,8 @@ class _Opened(list):
         """Opens a directory that is no link and that nobody but root and this user can change."""
         fd = os.open(name, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW, dir_fd=parent)
         self.append(fd)
-        is_ = os.fstat(fd)
-        if is_.st_uid not in (0, os.geteuid()) or is_.st_mode & 0o022:
+        found = os.fstat(fd)
+        if found.st_uid not in (0, os.geteuid()) or found.st_mode & 0o022:
             raise PermissionError(name)
         return fd
 
