@@ -170,8 +170,13 @@ func tools(t *testing.T) map[string]func(index, into, requirement string, more .
 }
 
 func run(command []string) (string, error) {
+	home, err := os.MkdirTemp("", "home-")
+	if err != nil {
+		return "", err
+	}
+	defer os.RemoveAll(home)
 	cmd := exec.Command(command[0], command[1:]...)
-	cmd.Env = []string{"PATH=/usr/bin:/bin", "HOME=/nonexistent", "LANG=C.UTF-8", "UV_HTTP_RETRIES=0", "NO_PROXY=127.0.0.1"}
+	cmd.Env = []string{"PATH=/usr/bin:/bin", "HOME=" + home, "LANG=C.UTF-8", "UV_HTTP_RETRIES=0", "NO_PROXY=127.0.0.1"}
 	out, err := cmd.CombinedOutput()
 	return string(out), err
 }
