@@ -2,6 +2,7 @@ package store
 
 import (
 	"bytes"
+	"cmp"
 	"errors"
 	"fmt"
 	"io"
@@ -49,10 +50,11 @@ func takeOver(src, dst string) error {
 		return nil
 	case errors.Is(err, fs.ErrExist):
 		// Distributions of one namespace bring the same file, or they do not fit together.
-		if equal, err := sameContent(src, dst); err != nil || !equal {
-			return errors.Join(err, errors.New("two distributions have it, and differ"))
+		equal, err := sameContent(src, dst)
+		if err == nil && !equal {
+			err = errors.New("two distributions have it, and differ")
 		}
-		return nil
+		return err
 	case cannotLink(err):
 		return copyFile(src, dst)
 	}
@@ -78,7 +80,7 @@ func copyFile(src, dst string) (err error) {
 		return err
 	}
 	_, err = io.Copy(to, from)
-	if err = errors.Join(err, to.Close()); err != nil {
+	if err = cmp.Or(err, to.Close()); err != nil {
 		return err
 	}
 	return os.Chtimes(dst, info.ModTime(), info.ModTime())

@@ -89,6 +89,12 @@ func open(t testing.TB, target, abi, tag string) *Store {
 	if err != nil {
 		t.Fatal(err)
 	}
+	// Whoever is not root cannot remove a directory that is closed, and the test's own is removed without opening it.
+	t.Cleanup(func() {
+		if err := removeTree(s.private()); err != nil {
+			t.Error(err)
+		}
+	})
 	return s
 }
 

@@ -1,8 +1,8 @@
 package store
 
 import (
+	"cmp"
 	"context"
-	"errors"
 	"fmt"
 	"io/fs"
 	"os"
@@ -90,7 +90,7 @@ func describe(staged Staged, text, sbom []byte, m manifest.Manifest) error {
 	if err := os.Chmod(features, 0o555); err != nil {
 		return err
 	}
-	return errors.Join(
+	return cmp.Or(
 		write(filepath.Join(staged.Dir, manifestFile), text, 0o444),
 		write(filepath.Join(staged.Dir, sbomFile), sbom, 0o444),
 		// Its owner can write it, or NFS would not let it be locked.
@@ -104,7 +104,7 @@ func write(path string, content []byte, mode fs.FileMode) error {
 		return err
 	}
 	_, err = f.Write(content)
-	return errors.Join(err, f.Chmod(mode), f.Close())
+	return cmp.Or(err, f.Chmod(mode), f.Close())
 }
 
 // arrive puts the staged generation among the others. If it is there already it stays, provided that it is whole.
@@ -134,7 +134,7 @@ func (w *Writer) arrive(ctx context.Context, staged Staged, g Generation) error 
 	if err := os.Chmod(g.Dir, 0o555); err != nil {
 		return err
 	}
-	return errors.Join(atomicfile.SyncDir(g.Dir), atomicfile.SyncDir(w.generations()))
+	return cmp.Or(atomicfile.SyncDir(g.Dir), atomicfile.SyncDir(w.generations()))
 }
 
 // depart takes a directory out of its place, whole, and says where it is until it is removed.
@@ -154,7 +154,7 @@ func (w *Writer) depart(dir string) (string, error) {
 		return "", err
 	}
 	if err := os.Rename(dir, filepath.Join(away, filepath.Base(dir))); err != nil {
-		return "", errors.Join(err, os.Chmod(dir, info.Mode()))
+		return "", cmp.Or(err, os.Chmod(dir, info.Mode()))
 	}
 	return away, atomicfile.SyncDir(filepath.Dir(dir))
 }
@@ -192,7 +192,7 @@ func (w *Writer) swap(g Generation) error {
 	if err := os.Rename(next, w.current()); err != nil {
 		return err
 	}
-	return errors.Join(atomicfile.SyncDir(w.own()), os.Remove(dir))
+	return cmp.Or(atomicfile.SyncDir(w.own()), os.Remove(dir))
 }
 
 // featuresOf are the names of a generation's features, without its manifest.
