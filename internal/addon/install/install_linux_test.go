@@ -9,7 +9,7 @@ import (
 )
 
 func TestExactlyTheListIsInstalled(t *testing.T) {
-	tools(t, func(t *testing.T, r sealed.Runtime) {
+	tools(t, func(t *testing.T, r *sealed.Runtime) {
 		x := wheels.Serve(t, sample()...)
 		into := target(t)
 		if err := install(t, installer(t, r, x.URL), locked(sample()...), into); err != nil {
