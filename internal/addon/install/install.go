@@ -77,7 +77,17 @@ func (i Installer) Install(ctx context.Context, packages []lock.Package, into st
 	if err := s.write("requirements.txt", lock.Requirements(packages)); err != nil {
 		return err
 	}
-	return s.install(ctx, packages, into)
+	if err := s.install(ctx, packages, into); err != nil {
+		if left := clear(into); left != nil {
+			s.Log.Warn("cannot remove what a failed installation left", "dir", into, "error", left)
+		}
+		return err
+	}
+	// uv leaves the file by which it locks a directory, which is no package's.
+	if err := os.Remove(filepath.Join(into, ".lock")); err != nil && !errors.Is(err, os.ErrNotExist) {
+		return failed("cannot install into %s: %v", into, err)
+	}
+	return nil
 }
 
 // install goes down the ladder. Only a tool that is not there makes room for the next: what one of them could not
