@@ -23,18 +23,18 @@ const bound = 60 * time.Second
 const interpreter = "/usr/bin/python3"
 
 // venv makes a runtime with a real interpreter. With "--system-site-packages" it has the machine's pip.
-func venv(t *testing.T, args ...string) sealed.Runtime {
+func venv(t *testing.T, args ...string) *sealed.Runtime {
 	t.Helper()
 	root := filepath.Join(t.TempDir(), "runtime")
 	out, err := exec.Command(interpreter, append([]string{"-m", "venv", "--without-pip", root}, args...)...).CombinedOutput()
 	if err != nil {
 		t.Skipf("cannot make a runtime: %v %s", err, out)
 	}
-	return sealed.Runtime{Root: root}
+	return &sealed.Runtime{Root: root}
 }
 
 // withUV is a runtime with a real uv and no pip.
-func withUV(t *testing.T) sealed.Runtime {
+func withUV(t *testing.T) *sealed.Runtime {
 	t.Helper()
 	uv := wheels.UV(t)
 	r := venv(t)
@@ -45,14 +45,14 @@ func withUV(t *testing.T) sealed.Runtime {
 }
 
 // withPip is a runtime with a real pip and no uv.
-func withPip(t *testing.T) sealed.Runtime {
+func withPip(t *testing.T) *sealed.Runtime {
 	t.Helper()
 	wheels.Pip(t)
 	return venv(t, "--system-site-packages")
 }
 
 // installer for a runtime, from an index, with a cache of its own, and nothing of this machine's settings.
-func installer(t *testing.T, r sealed.Runtime, index string, environ ...string) Installer {
+func installer(t *testing.T, r *sealed.Runtime, index string, environ ...string) Installer {
 	t.Helper()
 	dir := t.TempDir()
 	return Installer{
@@ -78,7 +78,7 @@ func sample() []wheels.Wheel {
 }
 
 // tools runs a test with each of them.
-func tools(t *testing.T, test func(t *testing.T, r sealed.Runtime)) {
+func tools(t *testing.T, test func(t *testing.T, r *sealed.Runtime)) {
 	t.Run("uv", func(t *testing.T) { test(t, withUV(t)) })
 	t.Run("pip", func(t *testing.T) { test(t, withPip(t)) })
 }
@@ -111,7 +111,7 @@ func installed(t *testing.T, dir string) []string {
 	}
 	var names []string
 	for _, e := range entries {
-		if !strings.HasSuffix(e.Name(), ".dist-info") && !strings.HasPrefix(e.Name(), ".") {
+		if !strings.HasSuffix(e.Name(), ".dist-info") {
 			names = append(names, e.Name())
 		}
 	}

@@ -13,7 +13,6 @@ import (
 	"log/slog"
 	"os"
 	"path/filepath"
-	"slices"
 	"time"
 
 	"hermes.example/hermes/internal/addon/lock"
@@ -26,7 +25,7 @@ const DefaultTimeout = 300 * time.Second
 
 // Installer installs for one runtime.
 type Installer struct {
-	Runtime sealed.Runtime
+	Runtime *sealed.Runtime
 	// Cache is a directory of its own, kept from one run to the next: what is in it can be installed again without a
 	// network.
 	Cache string
@@ -78,7 +77,17 @@ func (i Installer) Install(ctx context.Context, packages []lock.Package, into st
 	if err := s.write("requirements.txt", lock.Requirements(packages)); err != nil {
 		return err
 	}
-	return s.install(ctx, packages, into)
+	if err := s.install(ctx, packages, into); err != nil {
+		if left := clear(into); left != nil {
+			s.Log.Warn("cannot remove what a failed installation left", "dir", into, "error", left)
+		}
+		return err
+	}
+	// uv leaves the file by which it locks a directory, which is no package's.
+	if err := os.Remove(filepath.Join(into, ".lock")); err != nil && !errors.Is(err, os.ErrNotExist) {
+		return failed("cannot install into %s: %v", into, err)
+	}
+	return nil
 }
 
 // install goes down the ladder. Only a tool that is not there makes room for the next: what one of them could not
@@ -139,17 +148,17 @@ func (i Installer) timeout() time.Duration {
 	return DefaultTimeout
 }
 
-func (i Installer) python() string { return filepath.Join(i.Runtime.Root, "bin", "python3") }
-
-// uvs are the copies of uv that there may be: the runtime's own, and the one on the caller's PATH.
+// uvs are the copies of uv that there are: the runtime's own, and the one on the caller's PATH.
 func (i Installer) uvs() []string {
-	all := []string{filepath.Join(i.Runtime.Root, "bin", "uv")}
+	var all []string
+	if own := i.Runtime.UV(); own != "" {
+		all = append(all, own)
+	}
 	for _, dir := range filepath.SplitList(i.getenv("PATH")) {
 		path := filepath.Join(dir, "uv")
 		if info, err := os.Stat(path); filepath.IsAbs(dir) && err == nil && info.Mode().IsRegular() && info.Mode()&0o111 != 0 {
-			all = append(all, path)
-			break
+			return append(all, path)
 		}
 	}
-	return slices.Compact(all)
+	return all
 }

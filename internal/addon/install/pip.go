@@ -26,7 +26,7 @@ type pip []string
 // directory: the core must not change.
 func (s *session) findPip(ctx context.Context) (pip, error) {
 	// Isolated from the caller's Python settings, and without leaving compiled files in the core.
-	own := pip{s.python(), "-I", "-B", "-m", "pip"}
+	own := pip{s.Runtime.Python(), "-I", "-B", "-m", "pip"}
 	err := s.runPip(ctx, own, probeTimeout, nil, "--version")
 	if err == nil || ctx.Err() != nil {
 		return own, ctx.Err()
@@ -35,10 +35,10 @@ func (s *session) findPip(ctx context.Context) (pip, error) {
 		return nil, failed("cannot start the runtime's interpreter: %v", err)
 	}
 	root := s.path("ensurepip")
-	err = s.runPip(ctx, pip{s.python(), "-I", "-B", "-m", "ensurepip"}, ensurepipTimeout, nil, "--root", root)
+	err = s.runPip(ctx, pip{s.Runtime.Python(), "-I", "-B", "-m", "ensurepip"}, ensurepipTimeout, nil, "--root", root)
 	if err == nil {
 		if found := findMain(root); found != "" {
-			return pip{s.python(), "-I", "-B", found}, nil
+			return pip{s.Runtime.Python(), "-I", "-B", found}, nil
 		}
 	}
 	if ctx.Err() != nil {

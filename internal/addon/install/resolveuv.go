@@ -36,7 +36,7 @@ func (s *session) uvResolver(uv string) resolver {
 			return nil, err
 		}
 		out := s.path("pylock.toml")
-		args := []string{"pip", "compile", "--no-config", "--color", "never", "--python", s.python(), "--only-binary", ":all:",
+		args := []string{"pip", "compile", "--no-config", "--color", "never", "--python", s.Runtime.Python(), "--only-binary", ":all:",
 			"--format", "pylock.toml", "--no-header", "--output-file", out}
 		if len(w.Core) > 0 {
 			args = append(args, "--constraints", s.path("core.txt"))

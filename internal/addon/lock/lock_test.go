@@ -165,7 +165,7 @@ func TestLoad(t *testing.T) {
 	}
 	write("search.exa.txt", l.Format())
 	write("other.txt", l.Format())
-	write("no-wheels", []byte("stt.silk: pilk 0.2.4 has no wheel: none\n"))
+	write("no-wheels.txt", []byte("stt.silk: pilk 0.2.4 has no wheel: none\n"))
 	if got, err := Load(dir, l.Tag, l.Feature); err != nil || !reflect.DeepEqual(got, l) {
 		t.Errorf("%+v, %v", got, err)
 	}

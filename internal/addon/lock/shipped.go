@@ -13,7 +13,7 @@ import (
 
 // Open are the features of an ABI that have no lock because some package of theirs has no wheel: a file beside the locks
 // with a line for each, and the reason.
-const Open = "no-wheels"
+const Open = "no-wheels.txt"
 
 // ErrNone says that there is no lock, and that nobody tried to make one: this ABI is not among the shipped.
 var ErrNone = errors.New("no lock is shipped")
