@@ -10,6 +10,7 @@ import (
 	"context"
 	"errors"
 	"log/slog"
+	"path/filepath"
 	"runtime"
 	"slices"
 	"sync"
@@ -82,7 +83,7 @@ func (m *Manager) at(ctx context.Context, destination string) (*place, error) {
 	if m.where != nil && m.where.destination == destination {
 		return m.where, nil
 	}
-	found, err := sealed.Find(ctx, m.Lookup, store.Facts(destination))
+	found, err := sealed.Find(ctx, m.Lookup, filepath.Join(destination, store.Private))
 	if err != nil {
 		return nil, unavailable.Because(unavailable.NoRuntime, err, "")
 	}

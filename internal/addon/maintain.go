@@ -16,7 +16,9 @@ import (
 var ErrEmpty = errors.New("nothing is installed for this interpreter")
 
 // here is the place that the settings lead to.
-func (m *Manager) here(ctx context.Context) (*place, error) { return m.at(ctx, gate.Ask(m.Lookup).Destination) }
+func (m *Manager) here(ctx context.Context) (*place, error) {
+	return m.at(ctx, gate.Ask(m.Lookup).Destination)
+}
 
 // writing does something as the one writer of the store.
 func (m *Manager) writing(ctx context.Context, do func(*place, *store.Writer) error) error {

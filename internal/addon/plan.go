@@ -1,6 +1,7 @@
 package addon
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -137,7 +138,7 @@ func (b *build) lockedBefore(f feature.Feature) (lock.Lock, bool) {
 			l.Packages = append(l.Packages, lock.Package{Name: d.Name, Version: d.Version, Hashes: d.Hashes})
 		}
 	}
-	slices.SortFunc(l.Packages, func(x, y lock.Package) int { return compare(x.Name, y.Name) })
+	slices.SortFunc(l.Packages, func(x, y lock.Package) int { return cmp.Compare(x.Name, y.Name) })
 	return l, true
 }
 
@@ -173,4 +174,3 @@ func (p plan) features(core map[string]string) (all []manifest.Feature) {
 	}
 	return all
 }
-

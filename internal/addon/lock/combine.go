@@ -10,13 +10,16 @@ import (
 	"hermes.example/hermes/internal/addon/pep508"
 )
 
+// TheCore is who has a version that no feature can change.
+const TheCore = "the core"
+
 // Conflict is that of two versions of one package, of which only one can be there.
 type Conflict struct {
 	Package string
 	Wanted  string // version
 	By      string // the feature that wants it
 	Have    string // the other version
-	Who     string // "the core", or another feature
+	Who     string // TheCore, or another feature
 }
 
 func (c *Conflict) Error() string {
@@ -36,7 +39,7 @@ func (l Lock) Without(core map[string]string) (Lock, []string, error) {
 		case !there:
 			rest.Packages = append(rest.Packages, p)
 		case !same(have, p.Version):
-			return Lock{}, nil, &Conflict{Package: p.Name, Wanted: p.Version, By: l.Feature, Have: have, Who: "the core"}
+			return Lock{}, nil, &Conflict{Package: p.Name, Wanted: p.Version, By: l.Feature, Have: have, Who: TheCore}
 		default:
 			left = append(left, p.Name)
 		}

@@ -30,6 +30,9 @@ import (
 	"hermes.example/hermes/internal/atomicfile"
 )
 
+// Private is the directory of a target that is ours.
+const Private = ".hermes"
+
 // Options are what a store stands on. Zero values mean the real thing.
 type Options struct {
 	Now func() time.Time
@@ -93,7 +96,7 @@ func (s *Store) ActiveABI() (string, error) {
 }
 
 func (s *Store) stamp() string       { return filepath.Join(s.target, ".python-abi") }
-func (s *Store) private() string     { return filepath.Join(s.target, ".hermes") }
+func (s *Store) private() string     { return filepath.Join(s.target, Private) }
 func (s *Store) lock() string        { return filepath.Join(s.private(), "lock") }
 func (s *Store) desired() string     { return filepath.Join(s.private(), "desired.json") }
 func (s *Store) failures() string    { return filepath.Join(s.private(), "failures.json") }
