@@ -63,7 +63,7 @@ test: ## install what the tests need, then vet, staticcheck and all tests with t
 	@sh scripts/test-deps.sh
 	@$(MAKE) build vet staticcheck
 	@$(GO) build $(BUILDFLAGS) -o bin/tools/summary ./test/summary
-	@GO="$(GO)" sh scripts/race.sh $(TESTFLAGS) $(PKGS)
+	@GO="$(GO)" sh scripts/race.sh "$(PKGS)" $(TESTFLAGS)
 
 faults: build ## the fault and attack tests alone
 	@$(GO) test -count=1 -timeout 60m ./test/faults
