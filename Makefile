@@ -16,7 +16,7 @@ STATICCHECK_VERSION = v0.8.2
 GOLANGCI_VERSION = v2.14.0
 
 # What hermes carries.
-EMBEDDED = hermes-guest hermes-init
+EMBEDDED = hermes-guest hermes-init hermes-shim
 EMBEDDED_ARCHES = amd64 arm64
 VET_PLATFORMS = linux/amd64 linux/arm64 darwin/arm64 windows/amd64
 
