@@ -3,6 +3,7 @@ package config
 import (
 	"fmt"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -66,21 +67,17 @@ func allowsLazyInstalls(path, text string) (bool, error) {
 	return allow.truthy(), nil
 }
 
-// Manager is the package manager that owns this installation (HERMES_MANAGED), or "". A mere yes is "system".
+// Manager is the package manager that owns this installation (HERMES_MANAGED), or "". A mere yes, and
+// what cannot be shown in the middle of a line, is "system".
 func Manager(lookup Lookup) string {
 	name := get(lookup, ManagedBy)
 	switch {
 	case slices.Contains(offWords, strings.ToLower(name)):
 		return ""
-	case truth.InAnyCase(name) || !isPlainWord(name):
+	case truth.InAnyCase(name) || !plainWord.MatchString(name):
 		return "system"
 	}
 	return name
 }
 
-// isPlainWord says whether a text can be shown in the middle of a line.
-func isPlainWord(text string) bool {
-	return len(text) <= 40 && !strings.ContainsFunc(text, func(r rune) bool {
-		return !(r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || strings.ContainsRune("-_.", r))
-	})
-}
+var plainWord = regexp.MustCompile(`^[A-Za-z0-9._-]{1,40}$`)

@@ -189,11 +189,11 @@ func TestWithoutAHomeNothingIsInstalled(t *testing.T) {
 func TestAnswersToThePrompt(t *testing.T) {
 	for answer, want := range map[string]bool{
 		"\n": true, "y\n": true, "Y\n": true, "yes\n": true, " YES \r\n": true, "y": true,
-		"": false, "n\n": false, "no\n": false, "yep\n": false, "install\n": false, "\x03\n": false, strings.Repeat("y", 5000): false,
+		"": false, "n\n": false, "no\n": false, "yep\n": false, "install\n": false, "\x03\n": false,
 	} {
 		var out strings.Builder
 		if got := Confirm(strings.NewReader(answer), &out, "search.exa", []string{"exa-py==2.10.2", "b"}); got != want {
-			t.Errorf("%.20q means %v", answer, got)
+			t.Errorf("%q means %v", answer, got)
 		}
 		if !strings.HasPrefix(out.String(), "Install search.exa (exa-py==2.10.2, b)? [Y/n] ") {
 			t.Errorf("%q", out.String())

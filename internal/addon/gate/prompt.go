@@ -1,7 +1,6 @@
 package gate
 
 import (
-	"errors"
 	"fmt"
 	"io"
 	"strings"
@@ -26,13 +25,10 @@ func Confirm(in io.Reader, out io.Writer, feature string, missing []string) bool
 	return false
 }
 
-// longestAnswer is more than anybody types.
-const longestAnswer = 1024
-
 // readLine takes no byte beyond the line: what follows is for who reads next.
 func readLine(in io.Reader) (string, error) {
 	var line []byte
-	for b := make([]byte, 1); len(line) < longestAnswer; {
+	for b := make([]byte, 1); ; {
 		n, err := in.Read(b)
 		if n > 0 && b[0] == '\n' {
 			return string(line), nil
@@ -42,5 +38,4 @@ func readLine(in io.Reader) (string, error) {
 			return string(line), err
 		}
 	}
-	return "", errors.New("there is no end of the line")
 }

@@ -8,8 +8,8 @@ import (
 // The reasons, each with the words by which it has always been known. Those that a feature is
 // not needed for are given one by For.
 
-// NotListed: nothing but a feature of the list is ever installed. The closest are names that were
-// perhaps meant.
+// NotListed is for a name that is not in the list: nothing else is ever installed. The closest are
+// names that were perhaps meant.
 func NotListed(feature string, closest []string) *Error {
 	next := `"hermes tools" lists all there are`
 	if len(closest) > 0 {
@@ -18,12 +18,12 @@ func NotListed(feature string, closest []string) *Error {
 	return &Error{Feature: feature, Kind: Unknown, Reason: "it is not in the allowlist of add-ons", Next: next}
 }
 
-// OnPlatform: there is nothing to install on such a system.
+// OnPlatform is for a system on which there is nothing to install.
 func OnPlatform(system string) *Error {
 	return &Error{Kind: Unsupported, Reason: "unsupported on " + system, Next: "use it on another system, or in the container image"}
 }
 
-// OnManaged: a package manager owns what is installed here.
+// OnManaged is for an installation that a package manager owns.
 func OnManaged(manager string) *Error {
 	return &Error{
 		Kind: Unsupported, Reason: "unsupported on " + manager + "-managed installs",
@@ -31,7 +31,7 @@ func OnManaged(manager string) *Error {
 	}
 }
 
-// UnsafeSpec: a requirement that is none, and may be anything. The cause says which and why.
+// UnsafeSpec is for a requirement that is none, and may be anything. The cause says which and why.
 func UnsafeSpec(cause error) *Error {
 	return &Error{Kind: Unsafe, Reason: "refusing to install unsafe spec: " + cause.Error(), Cause: cause}
 }
@@ -41,7 +41,7 @@ func DisabledBy(cause, next string) *Error {
 	return &Error{Kind: Disabled, Reason: "lazy installs disabled by " + cause, Next: next}
 }
 
-// DeclinedAtPrompt: somebody was asked and said no.
+// DeclinedAtPrompt is for who was asked and said no.
 func DeclinedAtPrompt() *Error {
 	return &Error{Kind: Declined, Reason: "user declined install at prompt", Next: `run "hermes addon ensure" again and answer yes`}
 }
@@ -52,7 +52,7 @@ func InstallerFailed(stderr, stdout string, cause error) *Error {
 	return &Error{Kind: Failed, Reason: "pip install failed: " + tail(words, lastWords), Cause: cause}
 }
 
-// NotWritable: the store is where nothing can be written.
+// NotWritable is for a store in which nothing can be written.
 func NotWritable(target string, cause error) *Error {
 	return &Error{
 		Kind: Target, Reason: because("lazy install target "+target+" is not writable", cause), Cause: cause,
@@ -60,12 +60,12 @@ func NotWritable(target string, cause error) *Error {
 	}
 }
 
-// NoPip: neither uv nor pip is there, and pip could not be had.
+// NoPip is for a runtime without uv and pip, where pip could not be had either.
 func NoPip(cause error) *Error {
 	return &Error{Kind: NoInstaller, Reason: because("pip not available and ensurepip failed", cause), Cause: cause, Next: "put uv on the PATH"}
 }
 
-// StillMissing: an installer said that it was done, and it is not.
+// StillMissing is for an installer that said that it was done, and was not.
 func StillMissing(cause error) *Error {
 	const words = "install reported success but packages still not importable (may require restart)"
 	return &Error{Kind: Incomplete, Reason: because(words, cause), Cause: cause}

@@ -13,6 +13,7 @@ import (
 // Kind is why. As a target of errors.Is it matches every Error of its kind.
 type Kind string
 
+// The kinds.
 const (
 	Unknown     Kind = "unknown"     // not in the list
 	Unsupported Kind = "unsupported" // not on this platform, or not on a managed system
