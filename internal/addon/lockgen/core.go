@@ -5,6 +5,8 @@ import (
 	"os"
 	"regexp"
 	"strings"
+
+	"hermes.example/hermes/internal/addon/unavailable"
 )
 
 // platform is one that the image is built for.
@@ -37,7 +39,20 @@ func readCore(path string) (map[string]string, error) {
 	return core, nil
 }
 
-// shorten is a reason for the table.
-func shorten(reason string) (string, bool) {
-	return strings.Join(strings.Fields(reason), " "), true
+var (
+	noWheel       = regexp.MustCompile(`\b([a-z0-9._-]+)==(\S+) has no (?:usable )?wheels`)
+	unsatisfiable = regexp.MustCompile(`(?s)cause: (.*?) we can conclude`)
+)
+
+// shorten is a reason in a few words, if it is one that will be there tomorrow: an index that did not answer says
+// nothing of a feature.
+func shorten(e *unavailable.Error) (string, bool) {
+	reason := strings.Join(strings.Fields(e.Reason), " ")
+	if m := noWheel.FindStringSubmatch(reason); m != nil {
+		return fmt.Sprintf("%s %s has no wheel", m[1], m[2]), true
+	}
+	if m := unsatisfiable.FindStringSubmatch(reason); m != nil {
+		return strings.TrimSuffix(m[1], ","), true
+	}
+	return reason, e.Kind == unavailable.Conflict
 }

@@ -1,9 +1,9 @@
 // Command lockgen makes the locks that are sealed with the runtime, and the table of add-ons in the documentation.
 //
-//	lockgen [-table] [FEATURE…]
+//	lockgen [-table] [-before DAY]
 //
 // It resolves every feature for every platform that the image is built for, against the exact versions of the core.
-// With -table it only writes the table anew. `make lock` calls it, from the top of the tree; it uses the network.
+// `make lock` calls it, from the top of the tree; it uses the network.
 package main
 
 import (
@@ -15,7 +15,6 @@ import (
 	"os"
 	"os/signal"
 	"path/filepath"
-	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -40,18 +39,25 @@ const (
 func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
 	defer stop()
-	tableOnly := flag.Bool("table", false, "write only the table")
+	tableOnly := flag.Bool("table", false, "write only the table, from the locks that there are")
+	before := flag.String("before", "", "leave out what was released after this `day` (YYYY-MM-DD; default: two weeks ago)")
 	flag.Parse()
-	if err := run(ctx, *tableOnly, flag.Args()); err != nil {
+	if err := run(ctx, *tableOnly, *before); err != nil {
 		fmt.Fprintln(os.Stderr, err)
 		os.Exit(1)
 	}
 }
 
-func run(ctx context.Context, tableOnly bool, only []string) error {
+func run(ctx context.Context, tableOnly bool, before string) error {
 	if !tableOnly {
-		if err := lockAll(ctx, only); err != nil {
+		g, err := newGenerator(before)
+		if err != nil {
 			return err
+		}
+		for _, p := range platforms {
+			if err := g.lockAll(ctx, p); err != nil {
+				return err
+			}
 		}
 	}
 	text, err := table(".")
@@ -61,86 +67,91 @@ func run(ctx context.Context, tableOnly bool, only []string) error {
 	return atomicfile.Replace(tableFile, text, 0o644)
 }
 
-func lockAll(ctx context.Context, only []string) error {
+// generator makes locks.
+type generator struct {
+	install.Installer
+	core map[string]string
+}
+
+func newGenerator(before string) (*generator, error) {
 	core, err := readCore(coreFile)
 	if err != nil {
-		return err
+		return nil, err
+	}
+	now := time.Now() // one for all, so that every lock is of the same day
+	if before != "" {
+		day, err := time.Parse(time.DateOnly, before)
+		if err != nil {
+			return nil, fmt.Errorf("cannot understand the day: %w", err)
+		}
+		now = day.Add(install.DefaultMinAge)
 	}
 	root, err := filepath.Abs(runtimeDir)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	cache, err := filepath.Abs(cacheDir)
 	if err != nil {
+		return nil, err
+	}
+	return &generator{core: core, Installer: install.Installer{
+		Runtime: &sealed.Runtime{Root: root}, Cache: cache, Environ: os.Environ(), Measure: measurer(),
+		Now: func() time.Time { return now },
+	}}, nil
+}
+
+// lockAll makes the locks of a platform.
+func (g *generator) lockAll(ctx context.Context, p platform) error {
+	together, err := g.together(ctx, p)
+	if err != nil {
 		return err
 	}
-	i := install.Installer{Runtime: &sealed.Runtime{Root: root}, Cache: cache, Environ: os.Environ(), Measure: measurer()}
-	for _, p := range platforms {
-		open, err := lock.Unlocked(locksDir, p.tag)
+	dir := filepath.Join(locksDir, p.tag)
+	if err := os.RemoveAll(dir); err != nil {
+		return err
+	}
+	if err := os.MkdirAll(dir, 0o755); err != nil {
+		return err
+	}
+	var unlocked strings.Builder
+	for _, f := range feature.All() {
+		l, err := g.resolve(ctx, p, f.Name, f.Specs, together.constraints(f, g.core))
+		if err != nil {
+			reason, lasting := why(err)
+			if !lasting {
+				return fmt.Errorf("cannot lock %s for %s: %w", f.Name, p.tag, err)
+			}
+			fmt.Printf("%-28s %-8s no lock: %s\n", f.Name, p.name, reason)
+			fmt.Fprintf(&unlocked, "%s: %s\n", f.Name, reason)
+			continue
+		}
+		rest, _, err := l.Without(g.core)
 		if err != nil {
 			return err
 		}
-		if open == nil || len(only) == 0 {
-			open = make(map[string]string)
-		}
-		for _, f := range feature.All() {
-			if len(only) > 0 && !slices.Contains(only, f.Name) {
-				continue
-			}
-			delete(open, f.Name)
-			if err := lockOne(ctx, i, p, f, core); err != nil {
-				reason, ok := why(err)
-				if !ok {
-					return fmt.Errorf("cannot lock %s for %s: %w", f.Name, p.tag, err)
-				}
-				fmt.Printf("%-28s %-8s no lock: %s\n", f.Name, p.name, reason)
-				open[f.Name] = reason
-			}
-		}
-		if err := writeOpen(p.tag, open); err != nil {
+		fmt.Printf("%-28s %-8s %3d packages beside the core's, %s\n", f.Name, p.name, len(rest.Packages), megabytes(lock.Size(rest.Packages)))
+		if err := atomicfile.Replace(lock.Path(locksDir, p.tag, f.Name), l.Format(), 0o644); err != nil {
 			return err
 		}
 	}
-	return nil
+	return atomicfile.Replace(filepath.Join(dir, lock.Reasons), []byte(unlocked.String()), 0o644)
 }
 
-// lockOne writes the lock of a feature for a platform, or takes away the one that there can no longer be.
-func lockOne(ctx context.Context, i install.Installer, p platform, f feature.Feature, core map[string]string) error {
-	path := lock.Path(locksDir, p.tag, f.Name)
+func (g *generator) resolve(ctx context.Context, p platform, name string, specs []string, versions map[string]string) (lock.Lock, error) {
+	i := g.Installer
 	i.Runtime = &sealed.Runtime{Root: i.Runtime.Root, Description: sealed.Description{Tag: p.tag}}
-	l, err := i.Resolve(ctx, install.Wish{Feature: f.Name, Specs: f.Specs, Core: core, Platform: p.uv})
-	if err != nil {
-		return errors.Join(err, os.RemoveAll(path))
-	}
+	l, err := i.Resolve(ctx, install.Wish{Feature: name, Specs: specs, Core: versions, Platform: p.uv})
 	l.Kind = lock.Shipped
-	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
-		return err
-	}
-	rest, _, err := l.Without(core)
-	if err != nil {
-		return err
-	}
-	fmt.Printf("%-28s %-8s %3d packages beside the core's, %s\n", f.Name, p.name, len(rest.Packages), megabytes(lock.Size(rest.Packages)))
-	return atomicfile.Replace(path, l.Format(), 0o644)
+	return l, err
 }
 
-// why is the reason, in one line, if there can be no lock. What only failed today is not one.
+// why is the reason if there can be no lock.
 func why(err error) (string, bool) {
 	var e *unavailable.Error
 	if !errors.As(err, &e) {
 		return "", false
 	}
-	return shorten(e.Reason)
-}
-
-func writeOpen(tag string, open map[string]string) error {
-	var b strings.Builder
-	for _, f := range feature.All() {
-		if reason, ok := open[f.Name]; ok {
-			fmt.Fprintf(&b, "%s: %s\n", f.Name, reason)
-		}
-	}
-	return atomicfile.Replace(filepath.Join(locksDir, tag, lock.Open), []byte(b.String()), 0o644)
+	return shorten(e)
 }
 
 // measurer asks for the sizes of files, each once.
