@@ -33,7 +33,7 @@ $(error $(GO_PROBLEM))
 endif
 endif
 
-.PHONY: help run build guest install test faults escapes test-network test-faults soak lint staticcheck vet fuzz bench cover generate clean certificates runtime runtime-lock
+.PHONY: help run build guest install test faults escapes test-network test-faults soak lint staticcheck vet fuzz bench cover generate clean certificates runtime runtime-lock lock lock-table
 
 help: ## list these targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "  %-14s %s\n", $$1, $$2}' Makefile
@@ -111,6 +111,12 @@ runtime: ## build the sealed Python runtime that add-ons are installed for, in R
 
 runtime-lock: ## resolve what the runtime has anew, and write runtime/core.txt (network)
 	@sh scripts/runtime-lock.sh
+
+lock: ## resolve every add-on anew, and write runtime/locks and docs/addons.md (network)
+	@GO="$(GO)" sh scripts/lock.sh
+
+lock-table: ## write docs/addons.md from the locks
+	@GO="$(GO)" sh scripts/lock.sh -table
 
 cover: guest ## test coverage, as a figure and as .cache/cover.html
 	@$(GO) test -count=1 -coverpkg=./... -coverprofile=.cache/cover.out ./...

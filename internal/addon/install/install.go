@@ -37,26 +37,23 @@ type Installer struct {
 	// MinAge is how old a release has to be for Resolve to choose it; 0: DefaultMinAge, below: any age.
 	MinAge time.Duration
 	// Offline forbids the network.
-	Offline  bool
+	Offline bool
+	// Measure, where it is set, is asked for the size of a file of which an index does not say it. Only who makes locks
+	// to be shipped has the time.
+	Measure  func(ctx context.Context, url string) int64
 	Progress func(Event)  // may be nil
 	Log      *slog.Logger // may be nil
 	Now      func() time.Time
 }
 
-// Error is why nothing was installed. It is one line, or an installer's last words after one.
-type Error struct {
-	Kind   unavailable.Kind
-	Reason string
-}
-
-func (e *Error) Error() string { return e.Reason }
-
-func failed(format string, args ...any) error {
-	return &Error{unavailable.Failed, fmt.Sprintf(format, args...)}
+// failed is an error whose reason is not what an installer said.
+func failed(next, format string, args ...any) error {
+	return unavailable.Because(unavailable.Failed, fmt.Errorf(format, args...), next)
 }
 
 // Install puts exactly these packages into the directory, which is empty or does not exist. Their files are checked
-// against the hashes, and only wheels are taken, so that nothing of a package runs.
+// against the hashes, and only wheels are taken, so that nothing of a package runs. Every error but the context's is an
+// *unavailable.Error, without the feature, which the caller knows.
 func (i Installer) Install(ctx context.Context, packages []lock.Package, into string) error {
 	if len(packages) == 0 {
 		return nil
@@ -66,7 +63,7 @@ func (i Installer) Install(ctx context.Context, packages []lock.Package, into st
 	}
 	for _, p := range packages {
 		if len(p.Hashes) == 0 {
-			return failed("cannot install %s: its lock has no hash", p.Name)
+			return failed(`run "make lock"`, "cannot install %s: its lock has no hash", p.Name)
 		}
 	}
 	s, err := i.open()
@@ -85,7 +82,7 @@ func (i Installer) Install(ctx context.Context, packages []lock.Package, into st
 	}
 	// uv leaves the file by which it locks a directory, which is no package's.
 	if err := os.Remove(filepath.Join(into, ".lock")); err != nil && !errors.Is(err, os.ErrNotExist) {
-		return failed("cannot install into %s: %v", into, err)
+		return unavailable.NotWritable(into, err)
 	}
 	return nil
 }
@@ -117,12 +114,12 @@ func emptyDirectory(dir string) error {
 	switch {
 	case errors.Is(err, os.ErrNotExist):
 		if err := os.Mkdir(dir, 0o755); err != nil {
-			return &Error{unavailable.Target, fmt.Sprintf("cannot install into %s: %v", dir, err)}
+			return unavailable.NotWritable(dir, err)
 		}
 	case err != nil:
-		return &Error{unavailable.Target, fmt.Sprintf("cannot install into %s: %v", dir, err)}
+		return unavailable.NotWritable(dir, err)
 	case len(entries) > 0:
-		return failed("cannot install into %s: it is not empty", dir)
+		return failed("", "cannot install into %s: it is not empty", dir)
 	}
 	return nil
 }

@@ -194,30 +194,29 @@ func moved(t *testing.T, cache string) string {
 
 // An index that fails in the middle, or sends something else, leaves nothing, and the next attempt succeeds.
 func TestAnIndexThatFailsIsSaid(t *testing.T) {
+	t.Run("pip", func(t *testing.T) { failing(t, withPip(t), wheels.Fault{Wrong: true}) })
 	for name, fault := range map[string]wheels.Fault{
 		"cut":     {Cut: true},
 		"wrong":   {Wrong: true},
 		"refused": {Status: http.StatusForbidden},
 		"broken":  {Status: http.StatusInternalServerError},
 	} {
-		t.Run(name, func(t *testing.T) {
-			tools(t, func(t *testing.T, r *sealed.Runtime) {
-				if name != "wrong" && r.UV() == "" {
-					t.Skip("pip's are the same, and slow")
-				}
-				x := wheels.Serve(t, sample()...)
-				x.Break(sample()[0].FileName(), fault)
-				i, into := installer(t, r, x.URL), target(t)
-				err := install(t, i, locked(sample()...), into)
-				if err == nil || !strings.Contains(err.Error(), "alpha") || len(installed(t, into)) > 0 {
-					t.Errorf("%v; there is %v", err, installed(t, into))
-				}
-				x.Break(sample()[0].FileName(), wheels.Fault{})
-				if err := install(t, i, locked(sample()...), into); err != nil {
-					t.Errorf("when it was mended: %v", err)
-				}
-			})
-		})
+		t.Run("uv "+name, func(t *testing.T) { failing(t, withUV(t), fault) })
+	}
+}
+
+func failing(t *testing.T, r *sealed.Runtime, fault wheels.Fault) {
+	t.Helper()
+	x := wheels.Serve(t, sample()...)
+	x.Break(sample()[0].FileName(), fault)
+	i, into := installer(t, r, x.URL), target(t)
+	err := install(t, i, locked(sample()...), into)
+	if err == nil || !strings.Contains(err.Error(), "alpha") || len(installed(t, into)) > 0 {
+		t.Errorf("%v; there is %v", err, installed(t, into))
+	}
+	x.Break(sample()[0].FileName(), wheels.Fault{})
+	if err := install(t, i, locked(sample()...), into); err != nil {
+		t.Errorf("when it was mended: %v", err)
 	}
 }
 
@@ -305,7 +304,7 @@ func TestSecretsAreHidden(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if _, err := end.Write([]byte("\nlast\n")); err != nil || end.text() != "last\n" || len(end.data) != kept {
+	if _, err := end.Write([]byte("\nlast\n")); err != nil || end.text() != "last" || len(end.data) != kept {
 		t.Errorf("%.50q", end.text())
 	}
 }

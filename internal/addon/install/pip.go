@@ -2,6 +2,7 @@ package install
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"io/fs"
@@ -32,7 +33,7 @@ func (s *session) findPip(ctx context.Context) (pip, error) {
 		return own, ctx.Err()
 	}
 	if errors.Is(err, errVanished) {
-		return nil, failed("cannot start the runtime's interpreter: %v", err)
+		return nil, failed("build the runtime again", "cannot start the runtime's interpreter: %w", err)
 	}
 	root := s.path("ensurepip")
 	err = s.runPip(ctx, pip{s.Runtime.Python(), "-I", "-B", "-m", "ensurepip"}, ensurepipTimeout, nil, "--root", root)
@@ -44,11 +45,7 @@ func (s *session) findPip(ctx context.Context) (pip, error) {
 	if ctx.Err() != nil {
 		return nil, ctx.Err()
 	}
-	why := "it left no pip"
-	if err != nil {
-		why = s.secrets.hide(err.Error())
-	}
-	return nil, &Error{unavailable.NoInstaller, "uv is not there, pip not available and ensurepip failed: " + why}
+	return nil, unavailable.NoPip(cmp.Or(err, errors.New("it left no pip")))
 }
 
 // findMain is pip's directory, which an interpreter can run, somewhere below root.
@@ -68,7 +65,7 @@ func (s *session) installByPip(ctx context.Context, p pip, packages []lock.Packa
 	list := []string{"--no-deps", "--require-hashes", "--only-binary", ":all:", "--requirement", s.path("requirements.txt")}
 	if !wheels {
 		if s.Offline {
-			return failed("cannot install offline: not all wheels are kept in %s", s.wheels())
+			return failed("switch the network on", "cannot install without the network, which is switched off: not all wheels are kept in %s", s.wheels())
 		}
 		var collected lineCounter
 		collected.prefix = []byte("Collecting ")

@@ -29,10 +29,10 @@ func (i Installer) pipSettings() (settings, error) {
 			continue
 		}
 		if err != nil {
-			return nil, fmt.Errorf("cannot read pip's settings: %w", err)
+			return nil, failed("make it readable, or set PIP_CONFIG_FILE to "+os.DevNull, "cannot read pip's settings: %w", err)
 		}
 		if err := readINI(string(data), found); err != nil {
-			return nil, fmt.Errorf("cannot understand pip's settings in %s: %w; correct it, or set PIP_CONFIG_FILE to %s", file, err, os.DevNull)
+			return nil, failed("correct it, or set PIP_CONFIG_FILE to "+os.DevNull, "cannot understand pip's settings in %s: %w", file, err)
 		}
 	}
 	all := make(settings)

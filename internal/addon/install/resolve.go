@@ -53,7 +53,7 @@ func (i Installer) Resolve(ctx context.Context, w Wish) (lock.Lock, error) {
 	l := lock.Lock{Feature: w.Feature, Tag: i.Runtime.Tag, Kind: lock.FirstUse, Specs: lock.Digest(w.Specs), Packages: packages}
 	// A tool that did not hold to the core's versions must not get through.
 	if _, _, err := l.Without(w.Core); err != nil {
-		return lock.Lock{}, &Error{unavailable.Conflict, err.Error()}
+		return lock.Lock{}, unavailable.Because(unavailable.Conflict, err, "")
 	}
 	return l, nil
 }
@@ -63,14 +63,15 @@ func (w Wish) check() error {
 	for _, spec := range w.Specs {
 		r, err := pep508.Parse(spec)
 		if err != nil {
-			return &Error{unavailable.Unsafe, err.Error()}
+			return unavailable.UnsafeSpec(err)
 		}
 		have, there := w.Core[pep508.Normalize(r.Name)]
 		if !there {
 			continue
 		}
 		if ok, err := r.Accepts(have); err != nil || !ok {
-			return &Error{unavailable.Conflict, fmt.Sprintf("%s needs %s, but the core has %s %s", w.Feature, spec, pep508.Normalize(r.Name), have)}
+			return unavailable.Because(unavailable.Conflict,
+				fmt.Errorf("%s needs %s, but the core has %s %s", w.Feature, spec, pep508.Normalize(r.Name), have), "")
 		}
 	}
 	return nil
@@ -106,17 +107,17 @@ func (s *session) attempt(ctx context.Context, w Wish, resolve resolver) ([]lock
 	}
 	if !before.IsZero() && !s.Offline {
 		if _, err := resolve(ctx, w, time.Time{}); err == nil {
-			return nil, s.tooYoung(w.Feature, exit.words)
+			return nil, s.tooYoung(w.Feature, exit.words())
 		}
 	}
 	free := w
 	free.Core = nil
 	if len(w.Core) > 0 && !s.Offline {
 		if _, err := resolve(ctx, free, before); err == nil {
-			return nil, &Error{unavailable.Conflict, fmt.Sprintf("%s cannot be had beside the core's versions: %s", w.Feature, exit.words)}
+			return nil, unavailable.Because(unavailable.Conflict, fmt.Errorf("%s cannot be had beside the core's versions: %s", w.Feature, exit.words()), "")
 		}
 	}
-	return nil, failed("cannot resolve %s: %s", w.Feature, exit.words)
+	return nil, failed("", "cannot resolve %s: %s", w.Feature, exit.words())
 }
 
 // tooYoung says that the policy is the reason, and what to do. An index that knows no upload times is told from one that
@@ -126,7 +127,7 @@ func (s *session) tooYoung(feature, words string) error {
 	if strings.Contains(words, "missing an upload date") {
 		why, what = "the package index gives no upload times", "use one that does, or set "+MinAgeVariable+"=0 to take releases of any age"
 	}
-	return failed("cannot resolve %s with releases that are at least %s old, which is the policy: %s; %s", feature, days(s.minAge()), why, what)
+	return failed(what, "cannot resolve %s with releases that are at least %s old, which is the policy: %s", feature, days(s.minAge()), why)
 }
 
 func days(d time.Duration) string { return fmt.Sprintf("%d days", int(d.Hours()/24)) }

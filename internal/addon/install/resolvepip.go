@@ -4,7 +4,6 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"fmt"
 	"os"
 	"strings"
 	"time"
@@ -29,7 +28,7 @@ type report struct {
 func (s *session) pipResolver(p pip) resolver {
 	return func(ctx context.Context, w Wish, before time.Time) ([]lock.Package, error) {
 		if w.Platform != "" {
-			return nil, failed("cannot resolve for %s: only uv can for another platform", w.Platform)
+			return nil, failed("", "cannot resolve for %s: only uv can for another platform", w.Platform)
 		}
 		if err := w.write(s); err != nil {
 			return nil, err
@@ -45,20 +44,20 @@ func (s *session) pipResolver(p pip) resolver {
 		}
 		err := s.runPip(ctx, p, s.timeout(), nil, append(args, "--requirement", s.path("wish.in"))...)
 		var exit *exited
-		if errors.As(err, &exit) && strings.Contains(exit.words, "no such option: --uploaded-prior-to") {
-			return nil, failed("cannot resolve %s with releases that are at least %s old, which is the policy: this pip is too old for it; give the runtime uv, or set %s=0",
-				w.Feature, days(s.minAge()), MinAgeVariable)
+		if errors.As(err, &exit) && strings.Contains(exit.words(), "no such option: --uploaded-prior-to") {
+			return nil, failed("give the runtime uv, or set "+MinAgeVariable+"=0",
+				"cannot resolve %s with releases that are at least %s old, which is the policy: this pip is too old for it", w.Feature, days(s.minAge()))
 		}
 		if err != nil {
 			return nil, err
 		}
 		data, err := os.ReadFile(out)
 		if err != nil {
-			return nil, err
+			return nil, failed("", "cannot read what pip resolved: %w", err)
 		}
 		var found report
 		if err := json.Unmarshal(data, &found); err != nil {
-			return nil, failed("cannot understand what pip resolved: %v", err)
+			return nil, failed("", "cannot understand what pip resolved: %v", err)
 		}
 		return found.packages()
 	}
@@ -74,7 +73,7 @@ func (r report) packages() ([]lock.Package, error) {
 		}
 		q := lock.Package{Name: pep508.Normalize(f.Metadata.Name), Version: f.Metadata.Version, Hashes: []string{"sha256:" + hash}}
 		if hash == "" {
-			return nil, fmt.Errorf("%s has no hash", q)
+			return nil, failed("", "cannot lock %s: the index gives no hash of it", q)
 		}
 		all = append(all, q)
 	}

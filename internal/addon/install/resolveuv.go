@@ -2,7 +2,6 @@ package install
 
 import (
 	"context"
-	"fmt"
 	"os"
 	"slices"
 	"time"
@@ -11,6 +10,7 @@ import (
 
 	"hermes.example/hermes/internal/addon/lock"
 	"hermes.example/hermes/internal/addon/pep508"
+	"hermes.example/hermes/internal/addon/unavailable"
 )
 
 // pylock is as much of a lock file of Python's standard (PEP 751) as is needed. uv lists in it only those files that fit
@@ -20,6 +20,7 @@ type pylock struct {
 		Name    string
 		Version string
 		Wheels  []struct {
+			URL    string
 			Size   int64
 			Hashes map[string]string
 		}
@@ -54,31 +55,34 @@ func (s *session) uvResolver(uv string) resolver {
 			args = append(args, "--offline")
 		}
 		if err := os.RemoveAll(out); err != nil { // uv would prefer the versions of one that is there
-			return nil, err
+			return nil, unavailable.NotWritable(s.Cache, err)
 		}
 		if err := s.run(ctx, command{program: uv, args: append(args, s.path("wish.in")), env: env, timeout: s.timeout()}); err != nil {
 			return nil, err
 		}
 		var found pylock
 		if _, err := toml.DecodeFile(out, &found); err != nil {
-			return nil, failed("cannot understand what uv resolved: %v", err)
+			return nil, failed("", "cannot understand what uv resolved: %v", err)
 		}
-		return found.packages()
+		return s.packages(ctx, found)
 	}
 }
 
-func (p pylock) packages() ([]lock.Package, error) {
+func (s *session) packages(ctx context.Context, p pylock) ([]lock.Package, error) {
 	var all []lock.Package
 	for _, f := range p.Packages {
 		q := lock.Package{Name: pep508.Normalize(f.Name), Version: f.Version}
 		for _, wheel := range f.Wheels {
 			if hash := wheel.Hashes["sha256"]; hash != "" {
 				q.Hashes = append(q.Hashes, "sha256:"+hash)
+				if wheel.Size == 0 && s.Measure != nil {
+					wheel.Size = s.Measure(ctx, wheel.URL)
+				}
 				q.Size = max(q.Size, wheel.Size)
 			}
 		}
 		if len(q.Hashes) == 0 {
-			return nil, fmt.Errorf("%s has no wheel that fits and has a hash", q)
+			return nil, failed("", "cannot lock %s: there is no wheel of it that fits and has a hash", q)
 		}
 		slices.Sort(q.Hashes)
 		all = append(all, q)

@@ -1,6 +1,7 @@
 package install
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -18,13 +19,19 @@ var errVanished = errors.New("it is not there")
 // errTimedOut says that a program was ended because its time was over.
 var errTimedOut = errors.New("its time was over")
 
-// exited is a program that ended with an error, and its last words.
+// exited is a program that ended with an error, and its last words, without secrets.
 type exited struct {
-	code  int
-	words string
+	code           int
+	stdout, stderr string
 }
 
-func (e *exited) Error() string { return fmt.Sprintf("exit status %d: %s", e.code, e.words) }
+func (e *exited) Error() string { return fmt.Sprintf("exit status %d: %s", e.code, e.words()) }
+
+// words are what explains the end.
+func (e *exited) words() string {
+	words := cmp.Or(e.stderr, e.stdout, "no error output")
+	return words[max(0, len(words)-lastWords):]
+}
 
 // command is one run of a tool.
 type command struct {
@@ -36,7 +43,7 @@ type command struct {
 }
 
 const (
-	// lastWords is how much of a tool's output an error holds.
+	// lastWords is how much of a tool's output is repeated where it is part of an explanation.
 	lastWords = 2000
 	// kept is how much is looked at for that.
 	kept = 64 << 10
@@ -68,11 +75,11 @@ func (s *session) run(ctx context.Context, c command) error {
 	case err == nil, errors.Is(err, exec.ErrWaitDelay): // the second: it succeeded, and something it started kept its output open
 		return nil
 	case errors.As(err, &exit):
-		return &exited{exit.ExitCode(), s.words(&stdout, &stderr)}
+		return &exited{exit.ExitCode(), s.secrets.hide(stdout.text()), s.secrets.hide(stderr.text())}
 	case isVanished(err):
 		return fmt.Errorf("%w: %w", errVanished, err)
 	}
-	return failed("cannot start %s: %v", c.program, err)
+	return failed("", "cannot start %s: %w", c.program, err)
 }
 
 func (s *session) said(err error) string {
@@ -85,17 +92,6 @@ func (s *session) said(err error) string {
 // isVanished says whether a program is missing, or not one that can be started here.
 func isVanished(err error) bool {
 	return errors.Is(err, fs.ErrNotExist) || errors.Is(err, fs.ErrPermission) || errors.Is(err, syscall.ENOEXEC) || errors.Is(err, syscall.ENOTDIR)
-}
-
-// words are the last that a tool said, without secrets.
-func (s *session) words(stdout, stderr *tail) string {
-	for _, t := range []*tail{stderr, stdout} {
-		text := []rune(strings.TrimSpace(s.secrets.hide(t.text())))
-		if len(text) > 0 {
-			return string(text[max(0, len(text)-lastWords):])
-		}
-	}
-	return "no error output"
 }
 
 // tail keeps the end of what is written to it.
@@ -118,5 +114,5 @@ func (t *tail) text() string {
 	if t.cut {
 		_, text, _ = strings.Cut(text, "\n")
 	}
-	return text
+	return strings.TrimSpace(text)
 }

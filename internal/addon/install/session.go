@@ -1,7 +1,6 @@
 package install
 
 import (
-	"fmt"
 	"log/slog"
 	"os"
 	"path/filepath"
@@ -29,7 +28,7 @@ func (i Installer) open() (*session, error) {
 		dir, err = os.MkdirTemp(parent, "")
 	}
 	if err != nil {
-		return nil, &Error{unavailable.Target, fmt.Sprintf("cannot write to the cache of add-ons: %v", err)}
+		return nil, unavailable.NotWritable(i.Cache, err)
 	}
 	if i.Log == nil {
 		i.Log = slog.New(slog.DiscardHandler)
@@ -47,7 +46,7 @@ func (s *session) path(name string) string { return filepath.Join(s.dir, name) }
 
 func (s *session) write(name string, data []byte) error {
 	if err := os.WriteFile(s.path(name), data, 0o600); err != nil {
-		return &Error{unavailable.Target, fmt.Sprintf("cannot write to the cache of add-ons: %v", err)}
+		return unavailable.NotWritable(s.Cache, err)
 	}
 	return nil
 }

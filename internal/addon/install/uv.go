@@ -3,12 +3,14 @@ package install
 import (
 	"context"
 	"errors"
+	"fmt"
 	"maps"
 	"os"
 	"path/filepath"
 	"slices"
 
 	"hermes.example/hermes/internal/addon/lock"
+	"hermes.example/hermes/internal/addon/unavailable"
 )
 
 // installByUV tries without the network first: what was installed once needs none again, and an index that is slow or
@@ -35,7 +37,7 @@ func (s *session) installByUV(ctx context.Context, uv string, packages []lock.Pa
 			return s.judge("uv pip install", err)
 		}
 		if err := clear(into); err != nil {
-			return failed("cannot install into %s: %v", into, err)
+			return unavailable.NotWritable(into, err)
 		}
 	}
 	return s.judge("uv pip install", s.uvInstall(ctx, uv, packages, into, env, online))
@@ -59,12 +61,12 @@ func (s *session) judge(tool string, err error) error {
 	var exit *exited
 	switch {
 	case errors.As(err, &exit) && s.Offline:
-		return failed("cannot do without the network, which is switched off: %s failed: %s", tool, exit.words)
+		return failed("switch the network on", "%s failed without the network, which is switched off: %s", tool, exit.words())
 	case errors.As(err, &exit):
-		return failed("%s failed: %s", tool, exit.words)
+		return unavailable.InstallerFailed(exit.stderr, exit.stdout, fmt.Errorf("%s: %w", tool, err))
 	case errors.Is(err, errTimedOut):
-		return failed("%s did not end within %s and was ended; if the package index is slow from here, set UV_DEFAULT_INDEX or PIP_INDEX_URL to a mirror that is not",
-			tool, s.timeout())
+		return failed("if the package index is slow from here, set UV_DEFAULT_INDEX or PIP_INDEX_URL to a mirror that is not",
+			"%s did not end within %s and was ended", tool, s.timeout())
 	}
 	return err
 }

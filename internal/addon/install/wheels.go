@@ -4,7 +4,6 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"errors"
-	"fmt"
 	"io"
 	"io/fs"
 	"os"
@@ -24,7 +23,7 @@ func (i Installer) haveWheels(packages []lock.Package) (bool, error) {
 		return false, nil
 	}
 	if err != nil {
-		return false, fmt.Errorf("cannot look for kept wheels: %w", err)
+		return false, failed("", "cannot look for kept wheels: %w", err)
 	}
 	byName := make(map[string][]string)
 	for _, f := range files {

@@ -165,14 +165,14 @@ func TestLoad(t *testing.T) {
 	}
 	write("search.exa.txt", l.Format())
 	write("other.txt", l.Format())
-	write("no-wheels.txt", []byte("stt.silk: pilk 0.2.4 has no wheel: none\n"))
+	write("unlocked.txt", []byte("stt.silk: pilk 0.2.4 has no wheel: none\n"))
 	if got, err := Load(dir, l.Tag, l.Feature); err != nil || !reflect.DeepEqual(got, l) {
 		t.Errorf("%+v, %v", got, err)
 	}
 	if _, err := Load(dir, l.Tag, "other"); err == nil || errors.Is(err, ErrNone) {
 		t.Errorf("the lock of another feature: %v", err)
 	}
-	var none *NoWheels
+	var none *Unlockable
 	if _, err := Load(dir, l.Tag, "stt.silk"); !errors.As(err, &none) || none.Reason != "pilk 0.2.4 has no wheel: none" {
 		t.Error(err)
 	}

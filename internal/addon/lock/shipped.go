@@ -11,24 +11,24 @@ import (
 	"hermes.example/hermes/internal/atomicfile"
 )
 
-// Open are the features of an ABI that have no lock because some package of theirs has no wheel: a file beside the locks
-// with a line for each, and the reason.
-const Open = "no-wheels.txt"
+// Reasons is the file beside the locks of an ABI that has a line for each feature without one, with the reason: some
+// package has no wheel, or another version than the core's is needed.
+const Reasons = "unlocked.txt"
 
 // ErrNone says that there is no lock, and that nobody tried to make one: this ABI is not among the shipped.
 var ErrNone = errors.New("no lock is shipped")
 
-// NoWheels says that there cannot be a lock.
-type NoWheels struct{ Feature, Reason string }
+// Unlockable says that there cannot be a lock.
+type Unlockable struct{ Feature, Reason string }
 
-func (e *NoWheels) Error() string {
-	return fmt.Sprintf("%s cannot be had as wheels alone: %s", e.Feature, e.Reason)
+func (e *Unlockable) Error() string {
+	return fmt.Sprintf("there is no lock of %s: %s", e.Feature, e.Reason)
 }
 
 // Path is where a lock is below dir.
 func Path(dir, tag, feature string) string { return filepath.Join(dir, tag, feature+".txt") }
 
-// Load reads the shipped lock of a feature. It fails with ErrNone, with *NoWheels, or because the file is wrong.
+// Load reads the shipped lock of a feature. It fails with ErrNone, with *Unlockable, or because the file is wrong.
 func Load(dir, tag, feature string) (Lock, error) {
 	data, err := atomicfile.Read(Path(dir, tag, feature))
 	if errors.Is(err, fs.ErrNotExist) {
@@ -54,14 +54,14 @@ func why(dir, tag, feature string) error {
 		return err
 	}
 	if reason, known := all[feature]; known {
-		return &NoWheels{feature, reason}
+		return &Unlockable{feature, reason}
 	}
 	return fmt.Errorf("%w for %s on %s", ErrNone, feature, tag)
 }
 
-// Unlocked are the features of an ABI that cannot be had as wheels alone, with the reasons.
+// Unlocked are the features of an ABI that cannot have a lock, with the reasons.
 func Unlocked(dir, tag string) (map[string]string, error) {
-	path := filepath.Join(dir, tag, Open)
+	path := filepath.Join(dir, tag, Reasons)
 	data, err := os.ReadFile(path)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil
