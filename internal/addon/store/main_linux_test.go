@@ -7,6 +7,7 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"os"
 	"os/exec"
@@ -54,11 +55,12 @@ func play(role, target string, args []string) error {
 type player struct {
 	*exec.Cmd
 	begin func()
+	out   io.Reader
 	err   *strings.Builder
 }
 
-// start starts a process, which waits for begin.
-func start(t *testing.T, role, target string, args ...string) *player {
+// launch starts a process, which waits for begin.
+func launch(t *testing.T, role, target string, args ...string) *player {
 	t.Helper()
 	p := &player{Cmd: exec.Command(os.Args[0], append([]string{target}, args...)...), err: new(strings.Builder)}
 	p.Env = append(os.Environ(), "STORE_ROLE="+role)
@@ -68,15 +70,21 @@ func start(t *testing.T, role, target string, args ...string) *player {
 	if err != nil {
 		t.Fatal(err)
 	}
-	out, err := p.StdoutPipe()
-	if err != nil {
+	if p.out, err = p.StdoutPipe(); err != nil {
 		t.Fatal(err)
 	}
 	if err := p.Start(); err != nil {
 		t.Fatal(err)
 	}
 	p.begin = func() { in.Write([]byte("go\n")) }
-	if line, err := bufio.NewReader(out).ReadString('\n'); line != "ready\n" {
+	return p
+}
+
+// start launches a process, and returns when it waits.
+func start(t *testing.T, role, target string, args ...string) *player {
+	t.Helper()
+	p := launch(t, role, target, args...)
+	if line, err := bufio.NewReader(p.out).ReadString('\n'); line != "ready\n" {
 		t.Fatalf("%q %v %s", line, err, p.err)
 	}
 	return p

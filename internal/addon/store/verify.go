@@ -50,9 +50,7 @@ func verify(ctx context.Context, g Generation) ([]Problem, error) {
 		return []Problem{{manifestFile, err.Error()}}, nil
 	}
 	v := verification{g: g, ctx: ctx}
-	if err := v.expect(m); err != nil {
-		return nil, err
-	}
+	v.expect(m)
 	if err := v.walk(); err != nil {
 		return nil, err
 	}
@@ -88,7 +86,7 @@ func (v *verification) say(path, why string) {
 }
 
 // expect derives all that has to be there from the manifest.
-func (v *verification) expect(m manifest.Manifest) error {
+func (v *verification) expect(m manifest.Manifest) {
 	v.expected = map[string]expectation{
 		".": {mode: dirMode | fs.ModeDir}, sitePackages: {mode: dirMode | fs.ModeDir}, featuresDir: {mode: dirMode | fs.ModeDir},
 		manifestFile: {mode: fileMode, size: -1}, sbomFile: {mode: fileMode, size: -1}, lockFile: {mode: 0o644},
@@ -99,11 +97,9 @@ func (v *verification) expect(m manifest.Manifest) error {
 	for _, f := range m.Files {
 		v.expected[sitePackages+"/"+f.Path] = expectation{modeOf(f), f.Size, f.SHA256}
 	}
-	files, err := proofs(m)
-	for name, content := range files {
+	for name, content := range proofs(m) {
 		v.expected[featuresDir+"/"+name] = expectation{fileMode, int64(len(content)), manifest.Digest(content)}
 	}
-	return err
 }
 
 // job is a file to read.
