@@ -1,10 +1,10 @@
 package store
 
 import (
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
-	"errors"
 	"fmt"
 	"io"
 	"io/fs"
@@ -36,11 +36,8 @@ func (s *Store) Verify(ctx context.Context, g Generation) ([]Problem, error) {
 
 func verify(ctx context.Context, g Generation) ([]Problem, error) {
 	text, err := atomicfile.Read(filepath.Join(g.Dir, manifestFile))
-	if errors.Is(err, fs.ErrNotExist) {
-		return []Problem{{manifestFile, "it is missing"}}, nil
-	}
 	if err != nil {
-		return nil, err
+		return []Problem{{manifestFile, err.Error()}}, nil
 	}
 	if manifest.Digest(text) != g.Digest {
 		return []Problem{{manifestFile, "it is not the one that the generation is named after"}}, nil
@@ -139,7 +136,7 @@ func (v *verification) walk() error {
 	})
 	close(jobs)
 	readers.Wait()
-	return err
+	return cmp.Or(err, v.ctx.Err()) // what was not read to its end is not a problem
 }
 
 // meet compares all but the content, and says whether that is worth reading.

@@ -1,6 +1,7 @@
 package store
 
 import (
+	"context"
 	"errors"
 	"os"
 	"path/filepath"
@@ -83,6 +84,16 @@ func TestVerifyFindsEveryDamage(t *testing.T) {
 				t.Errorf("%v %v", problems, err)
 			}
 		})
+	}
+}
+
+func TestAVerificationThatIsGivenUpFindsNothing(t *testing.T) {
+	s := open(t, t.TempDir(), abi311, tag311)
+	g := publish(t, s, "a.one")
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	if problems, err := s.Verify(ctx, g); !errors.Is(err, context.Canceled) || len(problems) > 0 {
+		t.Errorf("%v %v", problems, err)
 	}
 }
 
