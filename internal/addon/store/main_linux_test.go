@@ -220,6 +220,23 @@ func whole(s *Store, features ...string) error {
 	return nil
 }
 
+// allWhole says which generation in its place is not whole, whether or not it is the current one.
+func allWhole(s *Store) error {
+	all, err := s.all()
+	if err != nil {
+		return err
+	}
+	for _, g := range all {
+		// Its own mode is the last thing that is set, and without that it is only not used again.
+		problems, err := s.Verify(context.Background(), g)
+		problems = slices.DeleteFunc(problems, func(p Problem) bool { return p.Path == "." })
+		if err != nil || len(problems) > 0 {
+			return fmt.Errorf("in its place: %v %v", problems, err)
+		}
+	}
+	return nil
+}
+
 // nothingLeft says what a writer left in a store that is not complete.
 func nothingLeft(s *Store) error {
 	staged, err := os.ReadDir(s.staging())

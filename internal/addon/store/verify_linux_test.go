@@ -3,8 +3,10 @@ package store
 import (
 	"context"
 	"errors"
+	"math"
 	"os"
 	"path/filepath"
+	"sync/atomic"
 	"syscall"
 	"testing"
 )
@@ -87,13 +89,32 @@ func TestVerifyFindsEveryDamage(t *testing.T) {
 	}
 }
 
+// patience is a context that is over after it was asked so often.
+type patience struct {
+	context.Context
+	asked *atomic.Int64
+	over  int64
+}
+
+func (p patience) Err() error {
+	if p.asked.Add(1) > p.over {
+		return context.Canceled
+	}
+	return nil
+}
+
+// TestAVerificationThatIsGivenUpFindsNothing gives up at every moment.
 func TestAVerificationThatIsGivenUpFindsNothing(t *testing.T) {
 	s := open(t, t.TempDir(), abi311, tag311)
 	g := publish(t, s, "a.one")
-	ctx, cancel := context.WithCancel(t.Context())
-	cancel()
-	if problems, err := s.Verify(ctx, g); !errors.Is(err, context.Canceled) || len(problems) > 0 {
-		t.Errorf("%v %v", problems, err)
+	var asked atomic.Int64
+	if _, err := s.Verify(patience{t.Context(), &asked, math.MaxInt64}, g); err != nil {
+		t.Fatal(err)
+	}
+	for over := range asked.Load() {
+		if problems, err := s.Verify(patience{t.Context(), new(atomic.Int64), over}, g); !errors.Is(err, context.Canceled) || len(problems) > 0 {
+			t.Errorf("%v %v", problems, err)
+		}
 	}
 }
 
