@@ -8,6 +8,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"unicode"
 )
 
 // Longest are names and paths; the kernel takes no longer ones.
@@ -46,6 +47,11 @@ func (m Manifest) check() error {
 		if !FeatureName(f.Name) || i > 0 && m.Features[i-1].Name >= f.Name {
 			return fmt.Errorf("feature %q: each has a proper name, and they are sorted", f.Name)
 		}
+		for _, spec := range f.Specs {
+			if spec == "" || strings.ContainsFunc(spec, unicode.IsControl) {
+				return fmt.Errorf("feature %q: %q is no requirement", f.Name, spec)
+			}
+		}
 		for _, name := range f.Distributions {
 			if !here[name] {
 				return fmt.Errorf("feature %q: its distribution %q is not there", f.Name, name)
@@ -59,7 +65,7 @@ func (m Manifest) checkFiles() error {
 	dirs := m.Dirs()
 	for i, f := range m.Files {
 		switch {
-		case len(f.Path) > longest || f.Path == "." || !fs.ValidPath(f.Path) || strings.ContainsRune(f.Path, 0):
+		case len(f.Path) > longest || f.Path == "." || !fs.ValidPath(f.Path) || strings.ContainsFunc(f.Path, unicode.IsControl):
 			return fmt.Errorf("file %.200q: that is no path below a directory", f.Path)
 		case i > 0 && m.Files[i-1].Path >= f.Path:
 			return fmt.Errorf("file %.200q: they are sorted, each once", f.Path)

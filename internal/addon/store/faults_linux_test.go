@@ -142,7 +142,7 @@ func TestAFullDiskChangesNothing(t *testing.T) {
 			if !errors.Is(err, syscall.ENOSPC) || strings.Contains(err.Error(), "\n") {
 				t.Fatalf("with room for %d pages: %v", room, err)
 			}
-			if err := errors.Join(whole(s, "a.one"), nothingLeft(s)); err != nil {
+			if err := errors.Join(whole(s, "a.one"), allWhole(s), nothingLeft(s)); err != nil {
 				t.Fatalf("with room for %d pages: %v", room, err)
 			}
 		}

@@ -76,6 +76,20 @@ func TestAReaderThatComesTooLateIsToldSo(t *testing.T) {
 		t.Error("it is held while it is removed")
 	}
 	collecting.Close()
+	late, err := flock(one.Dir+"/"+lockFile, false)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer late.Close()
+	if !same(late, late.Name()) {
+		t.Error("it is there, and not seen")
+	}
+	if err := os.Rename(one.Dir, one.Dir+".away"); err != nil {
+		t.Fatal(err)
+	}
+	if same(late, late.Name()) {
+		t.Error("it is away, and not missed")
+	}
 }
 
 func TestOtherABIsAreCollectedOnRequestOnly(t *testing.T) {

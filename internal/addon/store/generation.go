@@ -49,7 +49,7 @@ func (s *Store) Current() (Generation, error) {
 	return g, err
 }
 
-// look is Current without words. It is asked before every use of an add-on.
+// look is Current without words.
 func (s *Store) look() (Generation, error) {
 	for _, dir := range [...]string{s.target, s.private(), s.own(), s.generations()} {
 		if err := trusted(dir); err != nil {
@@ -60,12 +60,18 @@ func (s *Store) look() (Generation, error) {
 	if err != nil {
 		return Generation{}, err
 	}
-	digest, below := strings.CutPrefix(to, link)
-	if !below || !manifest.IsDigest(digest) {
+	digest, ok := digestOf(to)
+	if !ok {
 		return Generation{}, fmt.Errorf("%s leads to %q, which is no generation; remove it", s.current(), to)
 	}
 	g := s.generation(digest)
 	return g, trusted(g.Dir)
+}
+
+// digestOf is the generation that a link leads to, if it is one of ours.
+func digestOf(to string) (string, bool) {
+	digest, below := strings.CutPrefix(to, link)
+	return digest, below && manifest.IsDigest(digest)
 }
 
 // Manifest says what is in the generation. Its digest is checked.

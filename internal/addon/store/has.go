@@ -1,56 +1,60 @@
 package store
 
 import (
-	"encoding/json"
 	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 
 	"hermes.example/hermes/internal/addon/manifest"
 )
 
-// proof is what has to be there for a feature. Each feature of a generation has its own small file of it, because the
-// question is asked before every use, and a manifest takes milliseconds to read.
-type proof struct {
-	Specs []string `json:"specs"`
-	// Entries are the names in site-packages that its distributions brought.
-	Entries []string `json:"entries"`
-}
+// mostEntries is how many are looked for: if none of so many is missing, more would not make it more certain.
+const mostEntries = 100
 
 // Has says whether the current generation has a feature with exactly these requirements. It reads one small file and
-// looks for each package; whether those are as they should be is Verify's question.
+// looks for each distribution; whether those are as they should be is Verify's question. Who could have changed the
+// directories above was Open's.
 func (s *Store) Has(feature string, specs []string) bool {
 	if !manifest.FeatureName(feature) {
 		return false
 	}
-	g, err := s.look()
+	to, err := os.Readlink(s.current())
 	if err != nil {
 		return false
 	}
-	text, err := os.ReadFile(g.proof(feature))
-	var p proof
-	if err != nil || json.Unmarshal(text, &p) != nil || !slices.Equal(p.Specs, specs) {
+	digest, ok := digestOf(to)
+	if !ok {
 		return false
 	}
-	site := g.SitePackages()
-	if trusted(site) != nil {
+	in, err := enter(s.generation(digest).Dir)
+	if err != nil {
 		return false
 	}
-	for _, name := range p.Entries {
-		if _, err := os.Lstat(filepath.Join(site, name)); err != nil {
+	defer in.close()
+	text, err := in.read(featuresDir + "/" + feature)
+	if err != nil {
+		return false
+	}
+	entries, ok := strings.CutPrefix(text, required(specs))
+	if !ok || !in.trusted(sitePackages) {
+		return false
+	}
+	for line := range strings.Lines(entries) {
+		if !in.has(sitePackages + "/" + strings.TrimSuffix(line, "\n")) {
 			return false
 		}
 	}
 	return true
 }
 
-func (g Generation) proof(feature string) string {
-	return filepath.Join(g.Dir, featuresDir, feature+".json")
-}
+// required is how the proof of a feature with these requirements begins.
+func required(specs []string) string { return strings.Join(specs, "\n") + "\n\n" }
 
-// proofs are the files of all features, by their names.
-func proofs(m manifest.Manifest) (map[string][]byte, error) {
+// proofs are what has to be there for each feature: a line for each of its requirements, an empty line, and a line for
+// each name in site-packages: of the metadata of its distributions, and of their first modules. Every feature has a
+// small file of its own, without a format that would have to be parsed: it is read before every use, and a manifest
+// takes milliseconds.
+func proofs(m manifest.Manifest) map[string][]byte {
 	entries := make(map[string][]string) // by the module, or by the distribution whose metadata it is
 	for _, f := range m.Files {
 		name, _, _ := strings.Cut(f.Path, "/")
@@ -64,27 +68,27 @@ func proofs(m manifest.Manifest) (map[string][]byte, error) {
 	}
 	brought := make(map[string][]string)
 	for _, d := range m.Distributions {
-		names := entries[metadataOf(d.Name)]
-		for _, module := range d.Modules {
-			names = append(names[:len(names):len(names)], entries[module]...)
+		names := slices.Clone(entries[metadataOf(d.Name)])
+		if len(d.Modules) > 0 {
+			names = append(names, entries[d.Modules[0]]...)
 		}
 		brought[d.Name] = names
 	}
 	files := make(map[string][]byte, len(m.Features))
 	for _, f := range m.Features {
-		p := proof{Specs: f.Specs}
+		var names []string
 		for _, d := range f.Distributions {
-			p.Entries = append(p.Entries, brought[d]...)
+			names = append(names, brought[d]...)
 		}
-		slices.Sort(p.Entries)
-		p.Entries = slices.Compact(p.Entries)
-		text, err := json.Marshal(p)
-		if err != nil {
-			return nil, err
+		slices.Sort(names)
+		names = slices.Compact(names)
+		text := required(f.Specs)
+		for _, name := range names[:min(len(names), mostEntries)] {
+			text += name + "\n"
 		}
-		files[f.Name+".json"] = append(text, '\n')
+		files[f.Name] = []byte(text)
 	}
-	return files, nil
+	return files
 }
 
 // metadataOf is a key that no module has. Directories of metadata spell their distribution in more than one way.

@@ -7,6 +7,7 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"os"
 	"os/exec"
@@ -54,11 +55,12 @@ func play(role, target string, args []string) error {
 type player struct {
 	*exec.Cmd
 	begin func()
+	out   io.Reader
 	err   *strings.Builder
 }
 
-// start starts a process, which waits for begin.
-func start(t *testing.T, role, target string, args ...string) *player {
+// launch starts a process, which waits for begin.
+func launch(t *testing.T, role, target string, args ...string) *player {
 	t.Helper()
 	p := &player{Cmd: exec.Command(os.Args[0], append([]string{target}, args...)...), err: new(strings.Builder)}
 	p.Env = append(os.Environ(), "STORE_ROLE="+role)
@@ -68,15 +70,21 @@ func start(t *testing.T, role, target string, args ...string) *player {
 	if err != nil {
 		t.Fatal(err)
 	}
-	out, err := p.StdoutPipe()
-	if err != nil {
+	if p.out, err = p.StdoutPipe(); err != nil {
 		t.Fatal(err)
 	}
 	if err := p.Start(); err != nil {
 		t.Fatal(err)
 	}
 	p.begin = func() { in.Write([]byte("go\n")) }
-	if line, err := bufio.NewReader(out).ReadString('\n'); line != "ready\n" {
+	return p
+}
+
+// start launches a process, and returns when it waits.
+func start(t *testing.T, role, target string, args ...string) *player {
+	t.Helper()
+	p := launch(t, role, target, args...)
+	if line, err := bufio.NewReader(p.out).ReadString('\n'); line != "ready\n" {
 		t.Fatalf("%q %v %s", line, err, p.err)
 	}
 	return p
@@ -207,6 +215,23 @@ func whole(s *Store, features ...string) error {
 	for _, f := range features {
 		if !s.Has(f, specs(f)) {
 			return fmt.Errorf("%s is not there", f)
+		}
+	}
+	return nil
+}
+
+// allWhole says which generation in its place is not whole, whether or not it is the current one.
+func allWhole(s *Store) error {
+	all, err := s.all()
+	if err != nil {
+		return err
+	}
+	for _, g := range all {
+		// Its own mode is the last thing that is set, and without that it is only not used again.
+		problems, err := s.Verify(context.Background(), g)
+		problems = slices.DeleteFunc(problems, func(p Problem) bool { return p.Path == "." })
+		if err != nil || len(problems) > 0 {
+			return fmt.Errorf("in its place: %v %v", problems, err)
 		}
 	}
 	return nil

@@ -7,7 +7,6 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-	"strings"
 
 	"hermes.example/hermes/internal/addon/manifest"
 	"hermes.example/hermes/internal/atomicfile"
@@ -73,16 +72,12 @@ func unchanged(adopted map[string]manifest.File, now []manifest.File) error {
 
 // describe writes what stands beside site-packages.
 func describe(staged Staged, text, sbom []byte, m manifest.Manifest) error {
-	files, err := proofs(m)
-	if err != nil {
-		return err
-	}
 	features := filepath.Join(staged.Dir, featuresDir)
 	if err := os.Mkdir(features, 0o755); err != nil {
 		return err
 	}
 	// These need no helper: the whole tree is brought to the disk before it gets its name.
-	for name, content := range files {
+	for name, content := range proofs(m) {
 		if err := write(filepath.Join(features, name), content, 0o444); err != nil {
 			return err
 		}
@@ -198,14 +193,9 @@ func (w *Writer) swap(g Generation) error {
 // featuresOf are the names of a generation's features, without its manifest.
 func featuresOf(g Generation) ([]string, error) {
 	entries, err := os.ReadDir(filepath.Join(g.Dir, featuresDir))
-	if err != nil {
-		return nil, err
-	}
 	var names []string
 	for _, e := range entries {
-		if name, ok := strings.CutSuffix(e.Name(), ".json"); ok {
-			names = append(names, name)
-		}
+		names = append(names, e.Name())
 	}
-	return names, nil
+	return names, err
 }

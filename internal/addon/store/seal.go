@@ -6,6 +6,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 
 	"hermes.example/hermes/internal/addon/manifest"
 )
@@ -25,13 +26,14 @@ func modeOf(f manifest.File) fs.FileMode {
 }
 
 // seal checks that exactly the files of the manifest are staged, and closes them. Their content was read a moment ago
-// when the manifest was made.
+// when the manifest was made. Directories without files, which wheels may have, go: no manifest tells of them.
 func seal(ctx context.Context, staged Staged, m manifest.Manifest) error {
 	if top, err := os.ReadDir(staged.Dir); err != nil || len(top) != 1 || top[0].Name() != sitePackages {
 		return fmt.Errorf("beside site-packages something else was staged: %v %v", top, err)
 	}
 	site := staged.SitePackages()
 	rest, dirs := inventory(m), m.Dirs()
+	var empty []string
 	err := filepath.WalkDir(site, func(path string, d fs.DirEntry, err error) error {
 		if err != nil {
 			return err
@@ -42,7 +44,7 @@ func seal(ctx context.Context, staged Staged, m manifest.Manifest) error {
 		name := below(site, path)
 		if d.IsDir() {
 			if name != "." && !dirs[name] {
-				return fmt.Errorf("the staged directory %s has no files", name)
+				empty = append(empty, path)
 			}
 			return nil
 		}
@@ -62,6 +64,11 @@ func seal(ctx context.Context, staged Staged, m manifest.Manifest) error {
 	}
 	for name := range rest {
 		return fmt.Errorf("the file %s of the manifest is not staged", name)
+	}
+	for _, dir := range slices.Backward(empty) { // what is in one came after it
+		if err := os.Remove(dir); err != nil {
+			return err
+		}
 	}
 	// Directories last, and from within: what is in one that is closed could not be changed.
 	for name := range dirs {

@@ -11,7 +11,7 @@
 //	.hermes/cache/                    the installer's
 //	.hermes/TAG/current               a link to generations/DIGEST
 //	.hermes/TAG/history.json          what current has been
-//	.hermes/TAG/generations/DIGEST/   site-packages, manifest.json, sbom.json, lock, features/NAME.json
+//	.hermes/TAG/generations/DIGEST/   site-packages, manifest.json, sbom.json, lock, features/NAME
 //	.hermes/TAG/staging/              what is not complete yet, or no longer
 //
 // The digest is the SHA-256 of manifest.json, which has the SHA-256 of every file. Whoever imports from a generation
@@ -65,13 +65,20 @@ func Open(target, abi, tag string, o Options) (*Store, error) {
 	if err != nil {
 		return nil, fmt.Errorf("cannot use the add-on store %s: %w", target, err)
 	}
+	s := &Store{target: real, abi: abi, tag: tag}
+	for _, dir := range []string{s.private(), s.own(), s.generations()} {
+		if err := trusted(dir); err != nil && !errors.Is(err, os.ErrNotExist) {
+			return nil, fmt.Errorf("cannot use the add-on store %s: %w", target, err)
+		}
+	}
 	if o.Now == nil {
 		o.Now = time.Now
 	}
 	if o.Warn == nil {
 		o.Warn = func(error) {}
 	}
-	return &Store{target: real, abi: abi, tag: tag, o: o}, nil
+	s.o = o
+	return s, nil
 }
 
 // isOf says whether an ABI is the one with that tag.

@@ -20,3 +20,11 @@ func noLocks(error) bool                   { return true }
 func cannotLink(error) bool                { return false }
 func removeTree(string) error              { return errors.ErrUnsupported }
 func owner(os.FileInfo) int                { return -1 }
+
+type entered struct{}
+
+func enter(string) (entered, error)         { return entered{}, errors.ErrUnsupported }
+func (entered) close()                      {}
+func (entered) trusted(string) bool         { return false }
+func (entered) has(string) bool             { return false }
+func (entered) read(string) (string, error) { return "", errors.ErrUnsupported }

@@ -1,10 +1,10 @@
 package store
 
 import (
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
-	"errors"
 	"fmt"
 	"io"
 	"io/fs"
@@ -36,11 +36,8 @@ func (s *Store) Verify(ctx context.Context, g Generation) ([]Problem, error) {
 
 func verify(ctx context.Context, g Generation) ([]Problem, error) {
 	text, err := atomicfile.Read(filepath.Join(g.Dir, manifestFile))
-	if errors.Is(err, fs.ErrNotExist) {
-		return []Problem{{manifestFile, "it is missing"}}, nil
-	}
 	if err != nil {
-		return nil, err
+		return []Problem{{manifestFile, err.Error()}}, nil
 	}
 	if manifest.Digest(text) != g.Digest {
 		return []Problem{{manifestFile, "it is not the one that the generation is named after"}}, nil
@@ -50,9 +47,7 @@ func verify(ctx context.Context, g Generation) ([]Problem, error) {
 		return []Problem{{manifestFile, err.Error()}}, nil
 	}
 	v := verification{g: g, ctx: ctx}
-	if err := v.expect(m); err != nil {
-		return nil, err
-	}
+	v.expect(m)
 	if err := v.walk(); err != nil {
 		return nil, err
 	}
@@ -88,7 +83,7 @@ func (v *verification) say(path, why string) {
 }
 
 // expect derives all that has to be there from the manifest.
-func (v *verification) expect(m manifest.Manifest) error {
+func (v *verification) expect(m manifest.Manifest) {
 	v.expected = map[string]expectation{
 		".": {mode: dirMode | fs.ModeDir}, sitePackages: {mode: dirMode | fs.ModeDir}, featuresDir: {mode: dirMode | fs.ModeDir},
 		manifestFile: {mode: fileMode, size: -1}, sbomFile: {mode: fileMode, size: -1}, lockFile: {mode: 0o644},
@@ -99,11 +94,9 @@ func (v *verification) expect(m manifest.Manifest) error {
 	for _, f := range m.Files {
 		v.expected[sitePackages+"/"+f.Path] = expectation{modeOf(f), f.Size, f.SHA256}
 	}
-	files, err := proofs(m)
-	for name, content := range files {
+	for name, content := range proofs(m) {
 		v.expected[featuresDir+"/"+name] = expectation{fileMode, int64(len(content)), manifest.Digest(content)}
 	}
-	return err
 }
 
 // job is a file to read.
@@ -143,7 +136,7 @@ func (v *verification) walk() error {
 	})
 	close(jobs)
 	readers.Wait()
-	return err
+	return cmp.Or(err, v.ctx.Err()) // what was not read to its end is not a problem
 }
 
 // meet compares all but the content, and says whether that is worth reading.

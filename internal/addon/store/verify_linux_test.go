@@ -1,9 +1,12 @@
 package store
 
 import (
+	"context"
 	"errors"
+	"math"
 	"os"
 	"path/filepath"
+	"sync/atomic"
 	"syscall"
 	"testing"
 )
@@ -40,10 +43,10 @@ var damages = map[string]struct {
 	"the manifest":     {func(dir string) error { return appendTo(dir + "/manifest.json") }, "manifest.json"},
 	"no manifest":      {func(dir string) error { return opened(dir, "manifest.json", os.Remove) }, "manifest.json"},
 	"no bill":          {func(dir string) error { return opened(dir, "sbom.json", os.Remove) }, "sbom.json"},
-	"a proof":          {func(dir string) error { return appendTo(dir + "/features/a.one.json") }, "features/a.one.json"},
+	"a proof":          {func(dir string) error { return appendTo(dir + "/features/a.one") }, "features/a.one"},
 	"a feature more": {func(dir string) error {
-		return opened(dir+"/features", "b.two.json", func(path string) error { return os.WriteFile(path, []byte(`{"specs":["b_two==1.0"]}`), 0o444) })
-	}, "features/b.two.json"},
+		return opened(dir+"/features", "b.two", func(path string) error { return os.WriteFile(path, []byte("b_two==1.0\n\n"), 0o444) })
+	}, "features/b.two"},
 	"an owner": {func(dir string) error { return os.Lchown(dir+"/site-packages/a_one/m1.py", stranger, -1) }, "site-packages/a_one/m1.py"},
 }
 
@@ -86,6 +89,35 @@ func TestVerifyFindsEveryDamage(t *testing.T) {
 	}
 }
 
+// patience is a context that is over after it was asked so often.
+type patience struct {
+	context.Context
+	asked *atomic.Int64
+	over  int64
+}
+
+func (p patience) Err() error {
+	if p.asked.Add(1) > p.over {
+		return context.Canceled
+	}
+	return nil
+}
+
+// TestAVerificationThatIsGivenUpFindsNothing gives up at every moment.
+func TestAVerificationThatIsGivenUpFindsNothing(t *testing.T) {
+	s := open(t, t.TempDir(), abi311, tag311)
+	g := publish(t, s, "a.one")
+	var asked atomic.Int64
+	if _, err := s.Verify(patience{t.Context(), &asked, math.MaxInt64}, g); err != nil {
+		t.Fatal(err)
+	}
+	for over := range asked.Load() {
+		if problems, err := s.Verify(patience{t.Context(), new(atomic.Int64), over}, g); !errors.Is(err, context.Canceled) || len(problems) > 0 {
+			t.Errorf("%v %v", problems, err)
+		}
+	}
+}
+
 // TestAGenerationThatIsNotWholeIsReplaced publishes what was damaged once more.
 func TestAGenerationThatIsNotWholeIsReplaced(t *testing.T) {
 	for name, damage := range damages {
@@ -111,7 +143,7 @@ func TestAGenerationThatIsNotWholeIsReplaced(t *testing.T) {
 // TestD34HalfAGenerationCountsForNothing removes a part, as an interrupted removal does. There is no mark that would
 // say that all is well: the mark of the ABI says nothing of what is there.
 func TestD34HalfAGenerationCountsForNothing(t *testing.T) {
-	for _, part := range []string{"site-packages/a_one", "site-packages/a_one-1.0.dist-info", "site-packages", "features/a.one.json"} {
+	for _, part := range []string{"site-packages/a_one", "site-packages/a_one-1.0.dist-info", "site-packages", "features/a.one"} {
 		s := open(t, t.TempDir(), abi311, tag311)
 		g := publish(t, s, "a.one")
 		publish(t, s, "b.two")
