@@ -153,8 +153,8 @@ def _guard(target):
             return super().find_spec(fullname, target)
 
     def hook(path):
-        if path != target and not path.startswith(target + "/"):
-            raise ImportError
+        if path != target and not path.startswith(target + "/") or not os.path.isdir(path):
+            raise ImportError(path)
         return AddonFinder(path, *loaders)
 
     sys.path_hooks.insert(0, hook)

@@ -6,8 +6,6 @@ package sealed
 
 import (
 	"context"
-	"crypto/sha256"
-	"fmt"
 	"io/fs"
 	"os"
 	"os/exec"
@@ -19,6 +17,7 @@ import (
 
 	core "hermes.example/hermes/internal/addon/sealed"
 	pyruntime "hermes.example/hermes/runtime"
+	"hermes.example/hermes/test/wheels"
 )
 
 // Python is the interpreter that counts: the one of the distribution, which the image has too.
@@ -27,19 +26,19 @@ const Python = "/usr/bin/python3"
 // bound is longer than pip takes for a few wheels on a busy machine.
 const bound = 3 * time.Minute
 
-// New builds a runtime whose core are the given wheels, files that pip accepts. Tests of a package whose TestMain
-// calls Run share runtimes with the same core; nobody can write to them.
-func New(t testing.TB, wheels ...string) *core.Runtime {
+// New builds a runtime whose core are the given wheels. Tests of a package whose TestMain calls Run share runtimes with
+// the same core; nobody can write to them.
+func New(t testing.TB, all ...wheels.Wheel) *core.Runtime {
 	t.Helper()
 	if err := exec.Command(Python, "-I", "-c", "import venv").Run(); err != nil {
 		t.Skipf("there is no %s", Python)
 	}
-	if r := shared.get(t, wheels); r != nil {
+	if r := shared.get(t, all); r != nil {
 		return r
 	}
 	dir := scratch(t)
 	t.Cleanup(func() { Remove(dir) })
-	return build(t, dir, wheels)
+	return build(t, dir, all)
 }
 
 // Run runs the tests of a package, which share runtimes, and removes those: for TestMain.
@@ -63,14 +62,14 @@ type pool struct {
 	dirs  []string
 }
 
-func (p *pool) get(t testing.TB, wheels []string) *core.Runtime {
+func (p *pool) get(t testing.TB, all []wheels.Wheel) *core.Runtime {
 	t.Helper()
 	if !p.on {
 		return nil
 	}
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	key := strings.Join(wheels, "\n")
+	key := Lock(all...)
 	if r := p.built[key]; r != nil {
 		return r
 	}
@@ -79,7 +78,7 @@ func (p *pool) get(t testing.TB, wheels []string) *core.Runtime {
 	if p.built == nil {
 		p.built = make(map[string]*core.Runtime)
 	}
-	p.built[key] = build(t, dir, wheels)
+	p.built[key] = build(t, dir, all)
 	return p.built[key]
 }
 
@@ -107,10 +106,18 @@ func Remove(tree string) {
 	os.RemoveAll(tree)
 }
 
-func build(t testing.TB, dir string, wheels []string) *core.Runtime {
+func build(t testing.TB, dir string, all []wheels.Wheel) *core.Runtime {
 	t.Helper()
 	root := filepath.Join(dir, "runtime")
-	Build(t, Sources(t, dir), Lock(t, wheels), root, links(wheels)...)
+	if out, err := Build(t, Sources(t, dir), root, all...); err != nil {
+		t.Fatalf("cannot build a runtime: %v\n%s", err, out)
+	}
+	return Find(t, root)
+}
+
+// Find opens a runtime that was built.
+func Find(t testing.TB, root string) *core.Runtime {
+	t.Helper()
 	r, err := core.Find(t.Context(), func(name string) (string, bool) { return root, name == core.Variable }, "")
 	if err != nil {
 		t.Fatal(err)
@@ -128,46 +135,37 @@ func Sources(t testing.TB, dir string) string {
 	return dir
 }
 
-// Build runs the builder.
-func Build(t testing.TB, sources, lock, root string, options ...string) {
+// Build runs the builder, and returns what it said.
+func Build(t testing.TB, sources, root string, all ...wheels.Wheel) (output string, err error) {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), bound)
-	defer cancel()
-	path := filepath.Join(sources, "lock.txt")
-	if err := os.WriteFile(path, []byte(lock), 0o600); err != nil {
+	lock := filepath.Join(sources, "core.txt")
+	if err := os.WriteFile(lock, []byte(Lock(all...)), 0o600); err != nil {
 		t.Fatal(err)
 	}
+	cmd := Builder(t, sources, root, "--no-index", "--find-links", wheels.Dir(t, all...))
+	out, err := cmd.CombinedOutput()
+	return string(out), err
+}
+
+// Builder is the command that builds what the sources and their core.txt say.
+func Builder(t testing.TB, sources, root string, options ...string) *exec.Cmd {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), bound)
+	t.Cleanup(cancel)
 	python, err := filepath.EvalSymlinks(Python)
 	if err != nil {
 		t.Fatal(err)
 	}
 	cmd := exec.CommandContext(ctx, python, append([]string{"-I", filepath.Join(sources, "build.py"), root}, options...)...)
-	cmd.Env = append(os.Environ(), "RUNTIME_LOCK="+path)
-	if out, err := cmd.CombinedOutput(); err != nil {
-		t.Fatalf("cannot build a runtime: %v\n%s", err, out)
-	}
-}
-
-// links are the options by which pip finds the wheels and looks nowhere else.
-func links(wheels []string) []string {
-	options := []string{"--no-index"}
-	for _, wheel := range wheels {
-		options = append(options, "--find-links", filepath.Dir(wheel))
-	}
-	return options
+	cmd.Env = []string{"PATH=/usr/bin:/bin", "HOME=" + sources, "PIP_CONFIG_FILE=" + os.DevNull, "TMPDIR=" + os.TempDir()}
+	return cmd
 }
 
 // Lock names wheels exactly, in pip's format.
-func Lock(t testing.TB, wheels []string) string {
-	t.Helper()
+func Lock(all ...wheels.Wheel) string {
 	var lock strings.Builder
-	for _, wheel := range wheels {
-		content, err := os.ReadFile(wheel)
-		if err != nil {
-			t.Fatal(err)
-		}
-		parts := strings.SplitN(filepath.Base(wheel), "-", 3)
-		fmt.Fprintf(&lock, "%s==%s --hash=sha256:%x\n", parts[0], parts[1], sha256.Sum256(content))
+	for _, w := range all {
+		lock.WriteString(w.Pin() + "\n")
 	}
 	return lock.String()
 }
