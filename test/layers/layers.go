@@ -84,6 +84,7 @@ var homes = map[string][]string{
 	"github.com/klauspost/compress":          {"internal/image/packed"},
 	"github.com/goccy/go-yaml":               {"internal/config"},
 	"golang.org/x/crypto":                    {"internal/dashboard"},
+	"github.com/CycloneDX/":                  {"internal/addon/sbom"},
 	"github.com/spf13/pflag":                 {"internal/cli", "internal/containerargs"},
 	"github.com/docker/go-units":             {"internal/containerargs"},
 	"github.com/moby/moby":                   {"internal/daemon", "sandbox/engine/docker", "internal/bench", "test"},
