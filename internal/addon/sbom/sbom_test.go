@@ -89,9 +89,9 @@ func TestDocumentSaysWhatTheManifestSays(t *testing.T) {
 		}
 	}
 	if want := (map[string][]string{
-		"generation:" + digest:    {"pkg:pypi/demo@1.0%2Blocal", "pkg:pypi/other@2"},
+		"generation:" + digest:      {"pkg:pypi/demo@1.0%2Blocal", "pkg:pypi/other@2"},
 		"pkg:pypi/demo@1.0%2Blocal": {"pkg:pypi/leaf@3"},
-		"pkg:pypi/other@2":        {"pkg:pypi/leaf@3"},
+		"pkg:pypi/other@2":          {"pkg:pypi/leaf@3"},
 	}); !reflect.DeepEqual(depends, want) {
 		t.Errorf("the dependencies are %v", depends)
 	}

@@ -4,6 +4,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -95,6 +96,27 @@ func refused(t *testing.T, rule Rule, file string, w wheels.Wheel) *Report {
 		}
 	}
 	return r
+}
+
+// eachRefused stages a wheel for each of the files, and expects the rule to refuse every one.
+func eachRefused(t *testing.T, core sealed.Description, rule Rule, files ...string) {
+	t.Helper()
+	t.Parallel()
+	var all []wheels.Wheel
+	for i, file := range files {
+		all = append(all, wheels.Wheel{Name: "demo" + strconv.Itoa(i), Version: "1", Files: map[string]string{file: ""}})
+	}
+	r, err := Check(staged(t, all...), core, wanted(all...))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, file := range files {
+		expect(t, r, rule, file)
+	}
+	only(t, r, rule, Name) // names that differ in case only clash, too
+	if len(r.Problems) < len(files) {
+		t.Errorf("%d problems of %d files", len(r.Problems), len(files))
+	}
 }
 
 func lines(problems []Problem) string {

@@ -12,19 +12,11 @@ import (
 // Each hole here is open as far as the installer is concerned: uv has put the wheel into the tree without a word.
 
 func TestSameTopLevelModule(t *testing.T) {
-	t.Run("package", func(t *testing.T) {
-		refused(t, CoreModule, "yaml/__init__.py", demo(map[string]string{"yaml/__init__.py": "", "yaml/more.py": ""}))
-	})
-	for _, name := range []string{"yaml.py", "yaml.pyc", "yaml.cpython-311-x86_64-linux-gnu.so", "yaml.abi3.so", "yaml.so", "YAML.py"} {
-		t.Run(name, func(t *testing.T) { refused(t, CoreModule, name, demo(map[string]string{name: ""})) })
-	}
+	eachRefused(t, core, CoreModule, "yaml/__init__.py", "yaml.py", "yaml.pyc", "yaml.cpython-311-x86_64-linux-gnu.so", "yaml.abi3.so", "yaml.so", "YAML.py")
 }
 
 func TestStandardLibraryModule(t *testing.T) {
-	t.Run("module", func(t *testing.T) { refused(t, StandardLibrary, "json.py", demo(map[string]string{"json.py": ""})) })
-	t.Run("directory", func(t *testing.T) {
-		refused(t, StandardLibrary, "test/data.txt", demo(map[string]string{"test/data.txt": "no __init__ at all"}))
-	})
+	eachRefused(t, core, StandardLibrary, "json.py", "_thread.so", "test/data.txt") // the last one has no __init__
 }
 
 // A package wins over a namespace package wherever it comes on the search path.
@@ -84,19 +76,8 @@ func TestStartFile(t *testing.T) {
 
 func TestCustomizeModules(t *testing.T) {
 	bare := core
-	bare.Modules = nil // even a core without such modules of its own has none by add-ons
-	for _, name := range []string{"sitecustomize.py", "usercustomize.py", "sitecustomize.abi3.so", "usercustomize.pyc", "sitecustomize/__init__.py", "SiteCustomize.py"} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			w := demo(map[string]string{name: ""})
-			r, err := Check(staged(t, w), bare, wanted(w))
-			if err != nil {
-				t.Fatal(err)
-			}
-			expect(t, r, Startup, name)
-			only(t, r, Startup)
-		})
-	}
+	bare.Modules = nil // even a core without such modules of its own gets none
+	eachRefused(t, bare, Startup, "sitecustomize.py", "usercustomize.py", "sitecustomize.abi3.so", "usercustomize.pyc", "sitecustomize/__init__.py", "SiteCustomize.py")
 }
 
 func TestEditableInstall(t *testing.T) {

@@ -46,13 +46,14 @@ func moduleOf(name string, isDirectory bool) string {
 // checkNames holds the top-level names against those of the core, and all names against each other.
 func (t *contents) checkNames(core sealed.Description) {
 	taken := make(map[string]Rule)
-	for rule, names := range map[Rule][]string{StandardLibrary: core.Stdlib, CoreModule: core.Modules, CoreNamespace: core.Namespaces} {
+	take := func(rule Rule, names []string) {
 		for _, name := range names {
-			if rank[rule] > rank[taken[strings.ToLower(name)]] {
-				taken[strings.ToLower(name)] = rule
-			}
+			taken[strings.ToLower(name)] = rule
 		}
 	}
+	take(CoreModule, core.Modules)
+	take(CoreNamespace, core.Namespaces) // these are among the modules
+	take(StandardLibrary, core.Stdlib)
 	for _, name := range t.topLevel() {
 		if strings.ContainsFunc(name, func(r rune) bool { return r > '~' }) {
 			t.refuse(Name, name, "Python, or a file system, may take such letters for others")
@@ -70,18 +71,14 @@ func (t *contents) checkNames(core sealed.Description) {
 			case rule == CoreNamespace:
 				t.refuse(rule, file, "it adds to the core's namespace package %s", module)
 			default:
-				t.refuse(rule, file, "the name %s is taken: %s", module, owners[rule])
+				t.refuse(rule, file, "the name %s is taken by %s", module, takers[rule])
 			}
 		}
 	}
 	t.checkCase()
 }
 
-var (
-	// rank says which rule a name falls under that is in several lists.
-	rank   = map[Rule]int{CoreModule: 1, StandardLibrary: 2, CoreNamespace: 3}
-	owners = map[Rule]string{CoreModule: "the core has a module of that name", StandardLibrary: "it is the standard library's"}
-)
+var takers = map[Rule]string{CoreModule: "a module of the core", StandardLibrary: "the standard library"}
 
 // isPackage says whether a top-level entry is more than a part of a namespace package.
 func (t *contents) isPackage(name string) bool {

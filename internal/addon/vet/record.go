@@ -63,10 +63,8 @@ func (t *contents) checkLine(d *distribution, said, hash string) {
 	algorithm, sum, _ := strings.Cut(hash, "=")
 	switch {
 	case hash == "" && (mayLackHash(d, name) || isBytecode(name)):
-	case hash == "":
-		t.problems = append(t.problems, Problem{Record, name, d.String(), "the wheel's RECORD does not vouch for it"})
 	case algorithm != "sha256":
-		t.problems = append(t.problems, Problem{Record, name, d.String(), "its hash is no SHA-256"})
+		t.problems = append(t.problems, Problem{Record, name, d.String(), "RECORD has no SHA-256 of it"})
 	case strings.TrimRight(sum, "=") != f.recordHash():
 		t.problems = append(t.problems, Problem{Record, name, d.String(), "it is not the file that RECORD describes"})
 	}

@@ -59,7 +59,7 @@ func TestTreeThatWasTamperedWith(t *testing.T) {
 		"old metadata":   {Unlocked, "pip-99.egg-info", put("pip-99.egg-info/PKG-INFO", "")},
 		"old link":       {Unlocked, "demo.egg-link", put("demo.egg-link", "/tmp\n")},
 		"empty core dir": {CoreModule, "yaml", func(tree string) error { return os.Mkdir(filepath.Join(tree, "yaml"), 0o755) }},
-		"control":        {Metadata, "demo-1.0.dist-info/METADATA", put("demo-1.0.dist-info/METADATA", "Name: demo\vName: yaml\nVersion: 1.0\n")},
+		"encoding":       {Metadata, "demo-1.0.dist-info/METADATA", put("demo-1.0.dist-info/METADATA", "Name: demo\nVersion: 1.0\nSummary: \xff\n")},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

@@ -35,6 +35,11 @@ func TestInventoryIsTheTidyTree(t *testing.T) {
 		if found := inventory(t, tree); !reflect.DeepEqual(found, r.Files) {
 			t.Errorf("%s: there are\n%v\nand the report says\n%v", tool, found, r.Files)
 		}
+		for _, f := range r.Files {
+			if f.Path == ".lock" || slices.Contains(notes, filepath.Base(f.Path)) {
+				t.Errorf("%s: %s is the installer's", tool, f.Path)
+			}
+		}
 		again := check(t, tree, honest...)
 		if err := again.Err(); err != nil {
 			t.Errorf("%s: the tidy tree: %v", tool, err)
