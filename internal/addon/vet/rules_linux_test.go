@@ -6,6 +6,8 @@ import (
 	"strings"
 	"testing"
 
+	"golang.org/x/sys/unix"
+
 	"hermes.example/hermes/test/wheels"
 )
 
@@ -96,6 +98,10 @@ func mode(name string, mode os.FileMode) func(string) error {
 	return func(tree string) error { return os.Chmod(filepath.Join(tree, name), mode) }
 }
 
+func pipe(name string) func(string) error {
+	return func(tree string) error { return unix.Mkfifo(filepath.Join(tree, name), 0o644) }
+}
+
 // The lock decides what is in a generation: these, in these versions, once.
 func TestTreeAndLockDiffer(t *testing.T) {
 	one := demo(map[string]string{"demo.py": ""})
@@ -163,12 +169,14 @@ func TestMetadataOfAnother(t *testing.T) {
 	expect(t, check(t, tree, a, b), Metadata, a.DistInfo()+"/METADATA")
 }
 
-// pip does not compare the name in METADATA with the wheel's.
+// Older ones of pip do not compare the name in METADATA with the wheel's.
 func TestWrongNameInMetadata(t *testing.T) {
 	w := demo(map[string]string{"demo.py": ""})
 	w.Metadata = wheels.Swap("Name: demo", "Name: pyyaml")
 	tree := t.TempDir()
-	install(t, wheels.WithPip, tree, w)
+	if out, err := wheels.Install(t, wheels.WithPip, tree, w); err != nil {
+		t.Skipf("this pip refuses such a wheel by itself: %s", out)
+	}
 	expect(t, check(t, tree, w), Metadata, "demo-1.0.dist-info/METADATA")
 }
 
