@@ -111,7 +111,7 @@ func (b *build) publish(ctx context.Context, staged store.Staged, m manifest.Man
 	if err != nil {
 		return rejected(err)
 	}
-	bill, err := sbom.Of(m, manifest.Digest(text))
+	bill, err := sbom.Generate(m, manifest.Digest(text))
 	if err != nil {
 		return rejected(err)
 	}

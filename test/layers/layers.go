@@ -85,6 +85,7 @@ var homes = map[string][]string{
 	"github.com/goccy/go-yaml":               {"internal/config"},
 	"github.com/BurntSushi/toml":             {"internal/addon/install"},
 	"golang.org/x/crypto":                    {"internal/dashboard"},
+	"github.com/CycloneDX/":                  {"internal/addon/sbom"},
 	"github.com/spf13/pflag":                 {"internal/cli", "internal/containerargs"},
 	"github.com/docker/go-units":             {"internal/containerargs"},
 	"github.com/moby/moby":                   {"internal/daemon", "sandbox/engine/docker", "internal/bench", "test"},

@@ -4,37 +4,38 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"strings"
 	"testing"
 )
 
 // python is the interpreter that counts: Debian's, not another one that comes first on somebody's search path.
 const python = "/usr/bin/python3"
 
-// UV is a real uv: of the sealed runtime, of the tools that the tests' set-up fetched, or the machine's. The test is
-// skipped where there is none.
+// runtime is where the tests' set-up builds the sealed runtime, which has both tools.
+const runtime = ".cache/runtime/bin"
+
+// UV is a real uv: the sealed runtime's, else the machine's. The test is skipped where there is none.
 func UV(t testing.TB) string {
 	t.Helper()
-	for _, place := range []string{".cache/runtime/bin/uv", ".cache/tools/bin/uv", ".cache/tools/uv"} {
-		path := filepath.Join(repository(t), place)
-		if info, err := os.Stat(path); err == nil && info.Mode().IsRegular() && info.Mode()&0o111 != 0 {
+	for _, name := range []string{filepath.Join(repository(t), runtime, "uv"), "uv"} {
+		if path, err := exec.LookPath(name); err == nil {
 			return path
 		}
 	}
-	path, err := exec.LookPath("uv")
-	if err != nil {
-		t.Skip("there is no uv: run scripts/test-deps.sh")
-	}
-	return path
+	t.Skip("there is no uv: run scripts/test-deps.sh")
+	return ""
 }
 
-// Pip is the command line of a real pip, to be followed by its arguments. The test is skipped where there is none.
+// Pip is the command line of a real pip, to be followed by its arguments: the machine's, else the sealed runtime's.
+// The test is skipped where there is none.
 func Pip(t testing.TB) []string {
 	t.Helper()
-	if out, err := exec.Command(python, "-I", "-c", "import pip").CombinedOutput(); err != nil {
-		t.Skipf("there is no pip for %s: %s", python, strings.TrimSpace(string(out)))
+	for _, interpreter := range []string{python, filepath.Join(repository(t), runtime, "python3")} {
+		if exec.Command(interpreter, "-I", "-c", "import pip").Run() == nil {
+			return []string{interpreter, "-I", "-m", "pip"}
+		}
 	}
-	return []string{python, "-I", "-m", "pip"}
+	t.Skip("there is no pip: run scripts/test-deps.sh")
+	return nil
 }
 
 // Tool is a real installer.
