@@ -88,7 +88,7 @@ func (b *build) readCurrent() error {
 func (b *build) fill(ctx context.Context, p plan, staged store.Staged) error {
 	if missing := p.missing(); len(missing) > 0 {
 		if err := b.installer().Install(ctx, missing, staged.SitePackages()); err != nil {
-			return installing(err)
+			return err
 		}
 	}
 	if len(p.kept) == 0 {
@@ -134,15 +134,6 @@ func (b *build) installer() install.Installer {
 			b.Progress(Progress{Feature: b.about, Phase: Phase(e.Phase), Done: e.Done, Total: e.Total, Size: e.Size})
 		},
 	}
-}
-
-// installing says what the installer has against something.
-func installing(err error) error {
-	var failed *install.Error
-	if errors.As(err, &failed) {
-		return &unavailable.Error{Kind: failed.Kind, Reason: failed.Reason, Cause: err}
-	}
-	return err
 }
 
 // rejected says why a generation is not published.

@@ -3,7 +3,6 @@ package addon
 import (
 	"context"
 	"errors"
-	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -69,7 +68,7 @@ func newDesk(t *testing.T) *desk {
 	t.Helper()
 	uv := wheels.UV(t)
 	d := &desk{T: t, index: wheels.Serve(t, offered()...), home: filepath.Join(t.TempDir(), "home"), features: listed()}
-	d.runtime = sealed.New(t, anchor(t))
+	d.runtime = sealed.New(t, anchored)
 	d.env = map[string]string{"PATH": filepath.Dir(uv) + ":/usr/bin:/bin", "HERMES_HOME": d.home, core.Variable: d.runtime.Root,
 		"UV_DEFAULT_INDEX": d.index.URL, "UV_HTTP_RETRIES": "0", "HOME": t.TempDir()}
 	if err := os.MkdirAll(d.home, 0o755); err != nil {
@@ -157,24 +156,7 @@ func (d *desk) digest() string {
 	return filepath.Base(to)
 }
 
-// anchor is the file of the core's wheel, one for all desks: they share the runtime.
-func anchor(t *testing.T) string {
-	t.Helper()
-	file := filepath.Join(os.TempDir(), fmt.Sprintf("hermes-addon-%d", os.Getpid()), anchored.FileName())
-	if err := os.MkdirAll(filepath.Dir(file), 0o755); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.WriteFile(file, anchored.Bytes(), 0o644); err != nil {
-		t.Fatal(err)
-	}
-	return file
-}
-
-func TestMain(m *testing.M) {
-	code := sealed.Run(m)
-	os.RemoveAll(filepath.Join(os.TempDir(), fmt.Sprintf("hermes-addon-%d", os.Getpid())))
-	os.Exit(code)
-}
+func TestMain(m *testing.M) { os.Exit(sealed.Run(m)) }
 
 var (
 	wheelsDown = wheels.Fault{Status: 503}

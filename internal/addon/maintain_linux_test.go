@@ -149,7 +149,10 @@ func TestD50WantedFeaturesAreRebuiltForAnotherInterpreter(t *testing.T) {
 	d := newDesk(t)
 	d.ensure("search.one", "tts.voice")
 	old := d.digest()
-	stamp := func() string { text, _ := os.ReadFile(filepath.Join(d.store(), ".python-abi")); return strings.TrimSpace(string(text)) }
+	stamp := func() string {
+		text, _ := os.ReadFile(filepath.Join(d.store(), ".python-abi"))
+		return strings.TrimSpace(string(text))
+	}
 	if stamp() != d.runtime.ABI {
 		t.Errorf("the stamp is %q", stamp())
 	}

@@ -100,7 +100,7 @@ func (b *build) lockOf(ctx context.Context, f feature.Feature) (lock.Lock, error
 	if err == nil {
 		err = shipped.Current(f.Specs)
 	}
-	var none *lock.NoWheels
+	var none *lock.Unlockable
 	switch {
 	case err == nil:
 		return shipped, nil
@@ -112,11 +112,7 @@ func (b *build) lockOf(ctx context.Context, f feature.Feature) (lock.Lock, error
 	if known, ok := b.lockedBefore(f); ok {
 		return known, nil
 	}
-	found, err := b.installer().Resolve(ctx, install.Wish{Feature: f.Name, Specs: f.Specs, Core: b.Distributions})
-	if err != nil {
-		return lock.Lock{}, installing(err)
-	}
-	return found, nil
+	return b.installer().Resolve(ctx, install.Wish{Feature: f.Name, Specs: f.Specs, Core: b.Distributions})
 }
 
 // lockedBefore is the lock by which the current generation has a feature, if the core still has its share of it.

@@ -12,7 +12,7 @@ var zeros = strings.Repeat("0", 64)
 func good() Manifest {
 	return Manifest{
 		Version: Version, ABI: "3.11:.cpython-311-x86_64-linux-gnu.so",
-		Features:      []Feature{{Name: "search.exa", Specs: []string{"exa-py==2.10.2"}, Kind: "shipped", Core: []string{"httpx"}, Distributions: []string{"exa-py"}}},
+		Features:      []Feature{{Name: "search.exa", Specs: []string{"exa-py==2.10.2"}, Kind: "shipped", Core: map[string]string{"httpx": "1.0"}, Distributions: []string{"exa-py"}}},
 		Distributions: []Distribution{{Name: "exa-py", Version: "2.10.2", Hashes: []string{"sha256:" + zeros}, Modules: []string{"exa_py"}}},
 		Files: []File{
 			{Path: "exa_py/__init__.py", Size: 3, SHA256: zeros},

@@ -34,7 +34,7 @@ func TestAFeatureWithoutFilesIsThere(t *testing.T) {
 	s := open(t, t.TempDir(), abi311, tag311)
 	w := writer(t, s)
 	defer w.Close()
-	for _, features := range [][]manifest.Feature{{{Name: "a.one", Specs: []string{"x==1"}, Core: []string{"x"}}}, nil} {
+	for _, features := range [][]manifest.Feature{{{Name: "a.one", Specs: []string{"x==1"}, Core: map[string]string{"x": "1.0"}}}, nil} {
 		staged, err := w.Stage()
 		if err != nil {
 			t.Fatal(err)
