@@ -7,6 +7,7 @@
 package addon
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"log/slog"
@@ -31,6 +32,8 @@ type Options struct {
 	Environ []string // the caller's environment, of which little reaches the installers
 	// Features are what may be installed; nil means the list.
 	Features []feature.Feature
+	// Locks is the directory of their locks; empty means the runtime's.
+	Locks string
 	// Confirm asks a person; nil means that nobody is there to be asked, and that the gate's word is enough.
 	Confirm func(feature string, missing []string) bool
 	// Progress is told how far an install is; may be nil.
@@ -74,6 +77,7 @@ type place struct {
 	*sealed.Runtime
 	*store.Store
 	destination string
+	locks       string
 }
 
 // at finds the runtime and its store, once for each destination: the settings may change while a gateway runs.
@@ -91,7 +95,7 @@ func (m *Manager) at(ctx context.Context, destination string) (*place, error) {
 	if err != nil {
 		return nil, inStore(err, destination)
 	}
-	m.where = &place{found, s, destination}
+	m.where = &place{found, s, destination, cmp.Or(m.Locks, found.Locks())}
 	return m.where, nil
 }
 
@@ -124,7 +128,7 @@ func (m *Manager) Has(ctx context.Context, name string) bool {
 	if err != nil {
 		return false
 	}
-	p, err := m.at(ctx, gate.Ask(m.Lookup).Destination)
+	p, err := m.here(ctx)
 	return err == nil && len(p.missing(f)) == 0
 }
 

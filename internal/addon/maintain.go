@@ -10,14 +10,19 @@ import (
 	"hermes.example/hermes/internal/addon/gate"
 	"hermes.example/hermes/internal/addon/store"
 	"hermes.example/hermes/internal/addon/unavailable"
+	"hermes.example/hermes/internal/config"
 )
 
 // ErrEmpty says that nothing was ever installed for this interpreter.
 var ErrEmpty = errors.New("nothing is installed for this interpreter")
 
-// here is the place that the settings lead to.
+// here is the place that the settings lead to, whether or not something may be installed there.
 func (m *Manager) here(ctx context.Context) (*place, error) {
-	return m.at(ctx, gate.Ask(m.Lookup).Destination)
+	destination, _, err := config.AddOnStore(m.Lookup)
+	if err != nil {
+		return nil, unavailable.Because(unavailable.Target, err, "")
+	}
+	return m.at(ctx, destination)
 }
 
 // writing does something as the one writer of the store.

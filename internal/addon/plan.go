@@ -96,7 +96,7 @@ func conflicting(err error) error {
 // lockOf is the lock that was shipped for a feature, or what was found out when it was installed first, or else is
 // found out now.
 func (b *build) lockOf(ctx context.Context, f feature.Feature) (lock.Lock, error) {
-	shipped, err := lock.Load(b.Locks(), b.Tag, f.Name)
+	shipped, err := lock.Load(b.locks, b.Tag, f.Name)
 	if err == nil {
 		err = shipped.Current(f.Specs)
 	}

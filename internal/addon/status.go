@@ -74,7 +74,7 @@ func (m *Manager) Status(ctx context.Context) Status {
 	if err != nil {
 		s.Problem = err.Error()
 	}
-	unlocked, err := lock.Unlocked(p.Locks(), p.Tag)
+	unlocked, err := lock.Unlocked(p.locks, p.Tag)
 	if err != nil {
 		s.Problem = err.Error()
 	}
@@ -83,7 +83,7 @@ func (m *Manager) Status(ctx context.Context) Status {
 		one.Wanted = slices.Contains(wanted, f.Name)
 		if i := slices.IndexFunc(have.Features, func(h manifest.Feature) bool { return h.Name == f.Name }); i >= 0 {
 			one.Lock = have.Features[i].Kind
-		} else if l, err := lock.Load(p.Locks(), p.Tag, f.Name); err == nil && l.Current(f.Specs) == nil {
+		} else if l, err := lock.Load(p.locks, p.Tag, f.Name); err == nil && l.Current(f.Specs) == nil {
 			one.Lock = lock.Shipped
 		}
 		if why, none := unlocked[f.Name]; none && one.State == Available {
