@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"io/fs"
+	"os"
 
 	"hermes.example/hermes/internal/addon/install"
 	"hermes.example/hermes/internal/addon/manifest"
@@ -37,6 +38,21 @@ func (b *build) run(ctx context.Context, wanted []string) error {
 	if err != nil {
 		return err
 	}
+	err = b.make(ctx, p)
+	if errors.Is(err, unavailable.Rejected) && b.anew && !b.Offline {
+		// The installer's cache shares its files with the generations that were made of it: what was spoilt in one is
+		// spoilt in the other.
+		b.Log.Warn("what the cache has is not what was published, and is fetched again", "why", err)
+		if err := os.RemoveAll(b.Cache()); err != nil {
+			return inStore(err, b.destination)
+		}
+		err = b.make(ctx, p)
+	}
+	return err
+}
+
+// make installs, checks and publishes what was planned.
+func (b *build) make(ctx context.Context, p plan) error {
 	staged, err := b.writer.Stage()
 	if err != nil {
 		return inStore(err, b.destination)

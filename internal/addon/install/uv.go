@@ -46,7 +46,7 @@ func (s *session) installByUV(ctx context.Context, uv string, packages []lock.Pa
 func (s *session) uvInstall(ctx context.Context, uv string, packages []lock.Package, into string, env environment, from []string) error {
 	args := slices.Concat(
 		[]string{"pip", "install", "--no-config", "--color", "never", "--python", s.Runtime.Python(), "--target", into},
-		[]string{"--no-deps", "--require-hashes", "--only-binary", ":all:", "--link-mode", "copy"},
+		[]string{"--no-deps", "--require-hashes", "--only-binary", ":all:", "--link-mode", "hardlink"},
 		from,
 		[]string{"--requirements", s.path("requirements.txt")})
 	archives := func() int { return entries(filepath.Join(s.uvCache(), "archive-v0"), "") }
