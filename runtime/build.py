@@ -52,6 +52,12 @@ def check_version():
         sys.exit(f"cannot build the runtime: {LOCK.name} is for Python {locked[1]}, and {sys.executable} is {ours}; set PYTHON to another one")
 
 
+def check_place(final):
+    """What is in the way is removed; it must be a runtime."""
+    if final.is_symlink() or final.exists() and built_from(final) is None and (not final.is_dir() or any(final.iterdir())):
+        sys.exit(f"cannot build the runtime: {final} is there and is no runtime; name another directory")
+
+
 def built_from(directory):
     try:
         return json.loads((directory / DESCRIPTION).read_bytes())["inputs"]
@@ -165,6 +171,7 @@ def main(directory, *options):
     alone = os.open(final.parent, os.O_RDONLY | os.O_DIRECTORY)
     os.set_inheritable(alone, True)
     fcntl.flock(alone, fcntl.LOCK_EX)
+    check_place(final)
     remove(staged)
     if built_from(final) == inputs(final):
         return

@@ -248,6 +248,35 @@ func TestWhatMustNotBeSealedIsRefused(t *testing.T) {
 	}
 }
 
+// The old runtime is removed: a directory that is something else must not be taken for one.
+func TestABuildRemovesNothingButRuntimes(t *testing.T) {
+	w := newWorkshop(t)
+	precious := filepath.Join(w.dir, "precious")
+	link := filepath.Join(w.dir, "link")
+	file := filepath.Join(precious, "file")
+	if err := os.Mkdir(precious, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(file, []byte("x"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Symlink(precious, link); err != nil {
+		t.Fatal(err)
+	}
+	for _, root := range []string{precious, file, link} {
+		if out, err := sealed.Build(t, w.sources, root); err == nil || !strings.Contains(out, "is no runtime") {
+			t.Errorf("%s: %v: %s", root, err, out)
+		}
+	}
+	if content, err := os.ReadFile(file); err != nil || string(content) != "x" {
+		t.Errorf("it is %q, %v", content, err)
+	}
+	if err := os.Mkdir(w.root, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	w.build() // an empty one is in nobody's way
+}
+
 // A build that is killed leaves the runtime that was there or the new one, and the next build succeeds.
 func TestAKilledBuildLeavesAWholeRuntime(t *testing.T) {
 	w := newWorkshop(t)

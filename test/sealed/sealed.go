@@ -1,5 +1,3 @@
-//go:build linux
-
 // Package sealed builds small sealed Python runtimes for tests, as `make runtime` builds the real one, without the
 // network.
 package sealed
