@@ -127,6 +127,7 @@ generate: certificates ## run the generators
 	@$(GO) generate ./...
 
 clean: ## remove what was built
+	@[ ! -d .cache ] || find .cache -type d ! -perm -u+w -exec chmod u+w {} + # runtimes
 	rm -rf bin dist .cache internal/programs/bin/hermes-*
 
 certificates:

@@ -6,11 +6,11 @@ takes its place in one step, so a kill leaves the old one or the new one. Nothin
 from the same inputs. RUNTIME_LOCK is another lock file than core.txt.
 """
 
+import base64
 import csv
 import ctypes
 import fcntl
 import hashlib
-import base64
 import importlib.util
 import json
 import os
@@ -52,6 +52,12 @@ def check_version():
         sys.exit(f"cannot build the runtime: {LOCK.name} is for Python {locked[1]}, and {sys.executable} is {ours}; set PYTHON to another one")
 
 
+def check_place(final):
+    """What is in the way is removed; it must be a runtime."""
+    if final.is_symlink() or final.exists() and built_from(final) is None and (not final.is_dir() or any(final.iterdir())):
+        sys.exit(f"cannot build the runtime: {final} is there and is no runtime; name another directory")
+
+
 def built_from(directory):
     try:
         return json.loads((directory / DESCRIPTION).read_bytes())["inputs"]
@@ -59,11 +65,15 @@ def built_from(directory):
         return None
 
 
-def run(*command):
+def run(*command, stdout=None):
     """Runs a program without what would lead Python or pip elsewhere; what else is set for pip is the operator's."""
     astray = {"PIP_TARGET", "PIP_PREFIX", "PIP_ROOT", "PIP_USER", "VIRTUAL_ENV"}
     environment = {k: v for k, v in os.environ.items() if k not in astray and not k.startswith("PYTHON")}
-    subprocess.run(command, check=True, env=environment, stdin=subprocess.DEVNULL)
+    # With our lock, so that a build after us waits for what runs on when we are killed.
+    done = subprocess.run(command, env=environment, stdin=subprocess.DEVNULL, stdout=stdout, close_fds=False)
+    if done.returncode != 0:
+        sys.exit(f"cannot build the runtime: {' '.join(command[1:4])} has failed, see above")
+    return done.stdout
 
 
 def install(python, options):
@@ -113,9 +123,11 @@ def build(staged, final, options):
             shutil.copyfile(file, site / file.name)
     if (HERE / "locks").is_dir():
         shutil.copytree(HERE / "locks", staged / "locks")
-    # Checked against nothing at run time, as nothing can change: neither times nor directories are in the result.
-    run(python, "-I", "-m", "compileall", "-q", "--invalidation-mode", "unchecked-hash", "-s", str(staged), "-p", str(final), str(site))
-    text = subprocess.run([python, "-I", str(HERE / "describe.py")], check=True, stdout=subprocess.PIPE, env={}).stdout
+    # Checked against nothing at run time, as nothing can change: neither times nor directories are in the result. For
+    # all levels of optimisation, so that a start as root, whom no mode stops, writes none of them either.
+    run(python, "-I", "-m", "compileall", "-q", "-f", "--invalidation-mode", "unchecked-hash", "-o", "0", "-o", "1", "-o", "2",
+        "--hardlink-dupes", "-s", str(staged), "-p", str(final), str(site))  # fmt: skip
+    text = run(python, "-I", str(HERE / "describe.py"), stdout=subprocess.PIPE)
     (staged / DESCRIPTION).write_text(json.dumps({**json.loads(text), "inputs": inputs(final)}, separators=(",", ":")) + "\n")
     seal(staged)
 
@@ -157,15 +169,19 @@ def main(directory, *options):
     final = given.parent.resolve() / given.name
     staged = final.with_name(final.name + ".staged")
     alone = os.open(final.parent, os.O_RDONLY | os.O_DIRECTORY)
+    os.set_inheritable(alone, True)
     fcntl.flock(alone, fcntl.LOCK_EX)
+    check_place(final)
     remove(staged)
     if built_from(final) == inputs(final):
         return
     check_version()
     print(f"building {final}", flush=True)
-    build(staged, final, options)
-    publish(staged, final)
-    remove(staged)
+    try:
+        build(staged, final, options)
+        publish(staged, final)
+    finally:
+        remove(staged)
 
 
 if __name__ == "__main__":

@@ -42,6 +42,10 @@ func TestD40NothingOfTheStoreRunsAtStartUp(t *testing.T) {
 		"usercustomize.py":      run,
 		"apport_python_hook.py": run + "def install(): pass\n",
 	})
+	// The user's own packages are no part of a sealed core either.
+	user := filepath.Join(filepath.Dir(s.target), ".local", "lib", filepath.Base(filepath.Dir(s.runtime.Site())), "site-packages")
+	s.write(filepath.Join(user, "usercustomize.py"), run)
+	s.write(filepath.Join(user, "user.pth"), "import os; "+run)
 	for _, flags := range [][]string{{}, {"-I"}, {"-X", "dev"}} {
 		got := s.python(append(flags, "-c", "import sys; print(sys.path[-1] in sys.path_importer_cache, '/tmp' in sys.path)")...)
 		if got != "False False" {

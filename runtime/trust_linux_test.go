@@ -7,6 +7,9 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+
+	core "hermes.example/hermes/internal/addon/sealed"
+	"hermes.example/hermes/test/sealed"
 )
 
 // levels are the directories of the store that lead to the packages, and the one that the store is in.
@@ -115,6 +118,29 @@ func TestD33AnotherABIIsNotOnThePath(t *testing.T) {
 	site := s.site(s.publish(map[string]string{"addon.py": "who = 'ours'"}))
 	if got := s.last(); got != site {
 		t.Errorf("beside others the path ends with %s", got)
+	}
+}
+
+// The same, with an interpreter that really is another.
+func TestD33TwoInterpretersEachHaveTheirOwn(t *testing.T) {
+	s := newStore(t)
+	ours, other := s.runtime, sealed.OfAnotherABI(t)
+	digest := s.publish(map[string]string{"addon.py": "who = 'ours'"})
+	s.runtime = other
+	s.env = append(s.env, "HERMES_ADDON_GENERATION="+digest)
+	s.wantNothing("only of another")
+	s.publish(map[string]string{"addon.py": "who = 'other'"})
+	for who, runtime := range map[string]*core.Runtime{"ours": ours, "other": other} {
+		s.runtime = runtime
+		if got := s.python("-c", "import addon; print(addon.who)"); got != who {
+			t.Errorf("%s of %s finds %s", runtime.Python(), runtime.ABI, got)
+		}
+	}
+	// What a parent of one ABI hands down is none of a child's of the other.
+	s.runtime = ours
+	child := "import subprocess; print(subprocess.check_output([" + quote(other.Python()) + ", '-c', 'import addon; print(addon.who)'], text=True))"
+	if got := s.python("-c", child); got != "other" {
+		t.Errorf("a child of another ABI finds %s", got)
 	}
 }
 

@@ -17,6 +17,7 @@ btrfs-progs|command -v mkfs.btrfs|a disk limit that the docker engine enforces
 mmdebstrap|command -v mmdebstrap|the docker engine with a Debian image
 s6|command -v s6-svscan|the s6 driver
 tini|command -v tini|the image's entrypoint under another init
+python3 python3-venv python3-pip|/usr/bin/python3 -I -c 'import ensurepip, pip'|the runtime of add-ons
 procps|command -v ps|the processes below the image's entrypoint
 python3 python3-venv python3-pip|/usr/bin/python3 -I -c 'import ensurepip, pip, venv'|add-ons with a real interpreter
 END

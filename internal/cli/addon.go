@@ -19,7 +19,7 @@ func newAddon(a *app) *cobra.Command {
 		"hermes addon ls\n"+
 			"hermes addon ensure search.exa\n"+
 			"hermes addon rollback")
-	group.AddCommand(newAddonLs(a, "ls"), newAddonInfo(a), newAddonEnsure(a), newAddonStatus(a), newAddonRemove(a), newAddonRollback(a),
+	group.AddCommand(newAddonLs(a, "addon ls"), newAddonInfo(a), newAddonEnsure(a), newAddonStatus(a), newAddonRemove(a), newAddonRollback(a),
 		newAddonVerify(a), newAddonGc(a), newAddonRebuild(a), newAddonSbom(a))
 	return group
 }

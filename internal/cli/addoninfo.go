@@ -19,7 +19,7 @@ func newAddonInfo(a *app) *cobra.Command {
 		Use:                   "info [--json] FEATURE",
 		DisableFlagsInUseLine: true,
 		Short:                 "Tell everything about a feature",
-		Example:               "hermes addon info search.exa",
+		Example:               "hermes addon info search.exa\nhermes addon info --json search.exa",
 		Args:                  oneFeature,
 		ValidArgsFunction:     completeFeatures,
 		RunE:                  func(cmd *cobra.Command, args []string) error { return runAddonInfo(cmd.Context(), a, args[0], asJSON) },

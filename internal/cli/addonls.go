@@ -2,20 +2,25 @@ package cli
 
 import (
 	"context"
+	"strings"
 
 	"github.com/spf13/cobra"
 
 	"hermes.example/hermes/internal/addon"
 )
 
-// newAddonLs is called "tools" by the agent's own messages.
-func newAddonLs(a *app, name string) *cobra.Command {
+// newAddonLs is the list, under the path of a command.
+func newAddonLs(a *app, path string) *cobra.Command {
+	_, name, grouped := strings.Cut(path, " ")
+	if !grouped {
+		name = path
+	}
 	var asJSON, installed bool
 	cmd := &cobra.Command{
 		Use:                   name + " [FLAG…]",
 		DisableFlagsInUseLine: true,
 		Short:                 "List the features that there are, and which of them are here",
-		Example:               "hermes addon ls\nhermes addon ls --installed\nhermes addon ls --json",
+		Example:               strings.ReplaceAll("hermes addon ls\nhermes addon ls --installed\nhermes addon ls --json", "addon ls", path),
 		Args:                  noArguments,
 		RunE:                  func(cmd *cobra.Command, _ []string) error { return runAddonLs(cmd.Context(), a, installed, asJSON) },
 	}

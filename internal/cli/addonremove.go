@@ -12,7 +12,7 @@ func newAddonRemove(a *app) *cobra.Command {
 		Short:                 "Take features away",
 		Long: "Publishes a generation without these features; what other features need stays. Processes that use the generation of\n" +
 			"before keep it. No network is needed, and rollback takes it back.",
-		Example:           "hermes addon remove search.exa",
+		Example:           "hermes addon remove search.exa\nhermes addon remove search.exa tts.edge",
 		Args:              features,
 		ValidArgsFunction: completeFeatures,
 		RunE:              func(cmd *cobra.Command, args []string) error { return a.addons(nil).Remove(cmd.Context(), args...) },

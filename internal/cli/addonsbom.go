@@ -9,7 +9,7 @@ func newAddonSbom(a *app) *cobra.Command {
 		Use:                   "sbom",
 		DisableFlagsInUseLine: true,
 		Short:                 "Print the bill of materials of what is installed, as CycloneDX JSON",
-		Example:               "hermes addon sbom >addons.cdx.json",
+		Example:               "hermes addon sbom\nhermes addon sbom > addons.cdx.json",
 		Args:                  noArguments,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			text, err := a.addons(nil).SBOM(cmd.Context())

@@ -17,7 +17,7 @@ func newAddonStatus(a *app) *cobra.Command {
 		Use:                   "status [--json]",
 		DisableFlagsInUseLine: true,
 		Short:                 "Tell where add-ons are kept, for which interpreter, and which generations there are",
-		Example:               "hermes addon status",
+		Example:               "hermes addon status\nhermes addon status --json",
 		Args:                  noArguments,
 		RunE:                  func(cmd *cobra.Command, _ []string) error { return runAddonStatus(cmd.Context(), a, asJSON) },
 	}

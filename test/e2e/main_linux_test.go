@@ -123,7 +123,7 @@ func newWorld(t *testing.T, who *account.Account) *world {
 }
 
 // ofTheProfile are files of the home that are no sandbox's, and that no sandbox's end removes.
-var ofTheProfile = []string{"profiles", "config.yaml", ".env", "gateway.lock", "gateway_state.json"}
+var ofTheProfile = []string{"profiles", "config.yaml", ".env", "gateway.lock", "gateway_state.json", "lazy-packages"}
 
 // leave removes all sandboxes of the test and looks for what is left of them.
 func (w *world) leave() {

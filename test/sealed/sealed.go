@@ -1,5 +1,3 @@
-//go:build linux
-
 // Package sealed builds small sealed Python runtimes for tests, as `make runtime` builds the real one, without the
 // network.
 package sealed
@@ -156,9 +154,37 @@ func Builder(t testing.TB, sources, root string, options ...string) *exec.Cmd {
 	if err != nil {
 		t.Fatal(err)
 	}
+	return builder(ctx, python, sources, root, options...)
+}
+
+func builder(ctx context.Context, python, sources, root string, options ...string) *exec.Cmd {
 	cmd := exec.CommandContext(ctx, python, append([]string{"-I", filepath.Join(sources, "build.py"), root}, options...)...)
 	cmd.Env = []string{"PATH=/usr/bin:/bin", "HOME=" + sources, "PIP_CONFIG_FILE=" + os.DevNull, "TMPDIR=" + os.TempDir()}
 	return cmd
+}
+
+// OfAnotherABI builds a runtime without wheels on an interpreter whose extension modules are none of Python's. The test
+// is skipped where there is no such interpreter.
+func OfAnotherABI(t testing.TB) *core.Runtime {
+	t.Helper()
+	for _, name := range []string{"python3.13", "python3.12", "python3.10"} {
+		real, err := exec.Command(name, "-I", "-c", "import os, sys; print(os.path.realpath(sys.executable))").Output()
+		if err != nil {
+			continue
+		}
+		dir := scratch(t)
+		t.Cleanup(func() { Remove(dir) })
+		sources, root := Sources(t, dir), filepath.Join(dir, "runtime")
+		if err := os.WriteFile(filepath.Join(sources, "core.txt"), nil, 0o600); err != nil {
+			t.Fatal(err)
+		}
+		if out, err := builder(t.Context(), strings.TrimSpace(string(real)), sources, root).CombinedOutput(); err != nil {
+			t.Fatalf("%s: %v: %s", name, err, out)
+		}
+		return Find(t, root)
+	}
+	t.Skip("there is no interpreter of another ABI, as python3.12")
+	return nil
 }
 
 // Lock names wheels exactly, in pip's format.

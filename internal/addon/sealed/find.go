@@ -88,6 +88,9 @@ func open(ctx context.Context, root, cache string) (*Runtime, error) {
 	if err != nil {
 		return nil, err
 	}
+	if _, err := os.Stat(r.Site()); err != nil {
+		return nil, fmt.Errorf("it does not have what its interpreter uses: %w", err)
+	}
 	return r, trusted(r.file(filepath.Dir(r.SitePackages)), r.Site())
 }
 
