@@ -33,6 +33,10 @@ func TestAFeatureIsInstalledAtItsFirstUse(t *testing.T) {
 	if got := d.python("import subprocess, sys; print(subprocess.run([sys.executable, '-c', 'import search_sdk; print(search_sdk.answer)'], capture_output=True, text=True).stdout)"); got != "1" {
 		t.Errorf("its child says %q", got)
 	}
+	// Nothing of the generation changes by its use, although root may write everywhere.
+	if _, problems, err := m.Verify(d.ctx()); err != nil || len(problems) > 0 {
+		t.Errorf("after its use: %v, %v", problems, err)
+	}
 	requests := d.index.Requests()
 	again, err := d.manager().Ensure(d.ctx(), "search.one")
 	if err != nil || again.Installed || again.Generation != done.Generation || d.index.Requests() != requests {

@@ -49,7 +49,8 @@ func runAddonVerify(ctx context.Context, a *app, asJSON bool) error {
 		}
 	}
 	if len(problems) > 0 {
-		return fmt.Errorf("%d files of the generation %s are not what was published; install them anew with \"hermes addon rebuild\"", len(problems), short(g.Digest))
+		return fmt.Errorf("cannot trust the generation %s: %s not what was published; install everything anew with \"hermes addon rebuild\"",
+			short(g.Digest), plural(len(problems), "file is", "files are"))
 	}
 	return nil
 }

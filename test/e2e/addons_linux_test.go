@@ -43,7 +43,7 @@ func TestAddons(t *testing.T) {
 		if r := w.hermes("addon", "verify"); r.code != 0 || !strings.Contains(r.stderr, "nothing is installed") {
 			t.Errorf("verify of nothing: %v", r)
 		}
-		if r := w.hermes("addon", "ensure", "search.exo"); r.code != 1 || !oneLine(r.stderr) || !strings.Contains(r.stderr, `perhaps "search.exa" was meant`) {
+		if r := w.hermes("addon", "ensure", "search.exo"); r.code != 1 || strings.Count(r.stderr, "\n") != 1 || !strings.Contains(r.stderr, `perhaps "search.exa" was meant`) {
 			t.Errorf("a name that is none: %v", r)
 		}
 		if r := w.hermes("addon", "ensure"); r.code != 2 || !oneLine(r.stderr) {
@@ -118,14 +118,14 @@ func TestAddonsAreSwitchedOff(t *testing.T) {
 	_, index := withAddons(t, w)
 	w.write(filepath.Join(w.home, "config.yaml"), "security:\n  allow_lazy_installs: \"no\"\n")
 	r := w.hermes("addon", "ensure", "search.exa")
-	if r.code != 1 || !oneLine(r.stderr) || !strings.Contains(r.stderr, "security.allow_lazy_installs") || index.Requests() > 0 {
+	if r.code != 1 || strings.Count(r.stderr, "\n") != 1 || !strings.Contains(r.stderr, "security.allow_lazy_installs") || index.Requests() > 0 {
 		t.Errorf("%v", r)
 	}
 	if err := os.Remove(filepath.Join(w.home, "config.yaml")); err != nil {
 		t.Fatal(err)
 	}
 	w.env = append(w.env, "HERMES_RUNTIME=")
-	if r := w.hermes("addon", "ensure", "search.exa"); r.code != 1 || !oneLine(r.stderr) || !strings.Contains(r.stderr, "make runtime") {
+	if r := w.hermes("addon", "ensure", "search.exa"); r.code != 1 || strings.Count(r.stderr, "\n") != 1 || !strings.Contains(r.stderr, "make runtime") {
 		t.Errorf("without a runtime: %v", r)
 	}
 }
