@@ -10,6 +10,7 @@ DESTDIR ?=
 FUZZTIME ?= 10s
 TESTFLAGS ?=
 PKGS ?= ./...
+RUNTIME ?= .cache/runtime
 
 STATICCHECK_VERSION = v0.8.2
 # The newest release all of whose dependencies the module proxy serves.
@@ -25,14 +26,14 @@ export CGO_ENABLED = 0
 BUILDFLAGS = -trimpath -buildvcs=false
 
 # Checked while make reads this file, so that a missing Go costs one line and nothing half done.
-ifneq (,$(filter-out help clean,$(or $(MAKECMDGOALS),help)))
+ifneq (,$(filter-out help clean runtime runtime-lock,$(or $(MAKECMDGOALS),help)))
 GO_PROBLEM := $(shell sh scripts/need-go.sh "$(GO)")
 ifneq (,$(GO_PROBLEM))
 $(error $(GO_PROBLEM))
 endif
 endif
 
-.PHONY: help run build guest install test faults escapes test-network test-faults soak lint staticcheck vet fuzz bench cover generate clean certificates
+.PHONY: help run build guest install test faults escapes test-network test-faults soak lint staticcheck vet fuzz bench cover generate clean certificates runtime runtime-lock lock lock-table
 
 help: ## list these targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "  %-14s %s\n", $$1, $$2}' Makefile
@@ -104,6 +105,18 @@ fuzz: guest ## every fuzz target for FUZZTIME (default 10s)
 
 bench: build ## print the performance table
 	@bin/hermes bench
+
+runtime: ## build the sealed Python runtime that add-ons are installed for, in RUNTIME (default .cache/runtime)
+	@sh scripts/runtime.sh "$(RUNTIME)"
+
+runtime-lock: ## resolve what the runtime has anew, and write runtime/core.txt (network)
+	@sh scripts/runtime-lock.sh
+
+lock: ## resolve every add-on anew, and write runtime/locks and docs/addons.md (network)
+	@GO="$(GO)" sh scripts/lock.sh
+
+lock-table: ## write docs/addons.md from the locks
+	@GO="$(GO)" sh scripts/lock.sh -table
 
 cover: guest ## test coverage, as a figure and as .cache/cover.html
 	@$(GO) test -count=1 -coverpkg=./... -coverprofile=.cache/cover.out ./...

@@ -18,6 +18,7 @@ mmdebstrap|command -v mmdebstrap|the docker engine with a Debian image
 s6|command -v s6-svscan|the s6 driver
 tini|command -v tini|the image's entrypoint under another init
 procps|command -v ps|the processes below the image's entrypoint
+python3 python3-venv python3-pip|/usr/bin/python3 -I -c 'import ensurepip, pip, venv'|add-ons with a real interpreter
 END
 }
 
@@ -38,4 +39,6 @@ fi
 missing | while IFS='|' read -r pkgs what; do
 	echo "missing: $pkgs; not tested: $what"
 done
+# It has the uv with which add-ons are tested.
+sh scripts/runtime.sh .cache/runtime || echo "missing: the Python runtime; not tested: add-ons with uv"
 exec sh scripts/engines.sh

@@ -30,13 +30,24 @@ func Replace(path string, data []byte, mode os.FileMode) error {
 // WriteAlone is Write for a file that has one writer at a time, as a lock of that one's makes sure. It stages the
 // content under a name that is always the same, so that the next write takes away what a crash left there.
 func WriteAlone(path string, data []byte, mode os.FileMode) error {
-	return writeBy(path, data, mode, true, func(dir string) (*os.File, error) {
-		staged := filepath.Join(dir, "."+filepath.Base(path)+".staged")
-		if err := os.Remove(staged); err != nil && !errors.Is(err, fs.ErrNotExist) {
+	return writeBy(path, data, mode, true, func(string) (*os.File, error) {
+		if err := Sweep(path); err != nil {
 			return nil, err
 		}
-		return os.OpenFile(staged, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
+		return os.OpenFile(staged(path), os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
 	})
+}
+
+// Sweep takes away what a crash of WriteAlone left beside path. Only its one writer may call it.
+func Sweep(path string) error {
+	if err := os.Remove(staged(path)); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	return nil
+}
+
+func staged(path string) string {
+	return filepath.Join(filepath.Dir(path), "."+filepath.Base(path)+".staged")
 }
 
 // Read returns what is in a file that this package wrote. Something else under its
@@ -102,11 +113,11 @@ func writeBy(path string, data []byte, mode os.FileMode, durable bool, stage fun
 	if !durable {
 		return nil
 	}
-	return syncDir(dir)
+	return SyncDir(dir)
 }
 
-// syncDir makes a rename in dir durable. Some file systems cannot, and say so.
-func syncDir(dir string) error {
+// SyncDir makes the renames in dir durable. Some file systems cannot, and say so.
+func SyncDir(dir string) error {
 	d, err := os.Open(dir)
 	if err != nil {
 		return err

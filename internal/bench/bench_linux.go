@@ -76,6 +76,7 @@ func Run(ctx context.Context, o Options) (Report, error) {
 		{"sandboxes of Docker", r.docker},
 		{"services", r.services},
 		{"the entrypoint of the image", r.boot},
+		{"add-ons", r.addons},
 		{"memory", settled},
 	} {
 		r.progress(part.name)

@@ -76,7 +76,7 @@ func newRoot(a *app) *cobra.Command {
 			"hermes sandbox exec --task build -- ls -la   # a sandbox that stays\n"+
 			"hermes sandbox shell --task build            # a terminal in it")
 	root.AddCommand(newRun(a), newSandbox(a), newDoctor(a), newVersion(a), newBench(a), newCompletion(a), newInit(a))
-	root.AddCommand(newConfig(a), newDashboard(a))
+	root.AddCommand(newConfig(a), newDashboard(a), newAddon(a), newTools(a))
 	addImages(a, root)
 	root.PersistentFlags().StringVarP(&a.profile, "profile", "p", "", "agent `NAME` within the home (default that of HERMES_HOME)")
 	addSupervision(a, root)

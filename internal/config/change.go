@@ -145,6 +145,8 @@ func complaints(path, text string) (found []string) {
 	note(nil, err)
 	_, err = multiplexProfiles(c.settings.lookup, file)
 	note(nil, err)
+	_, err = allowsLazyInstalls(path, text)
+	note(nil, err)
 	dashboard, err := c.Dashboard()
 	note(dashboard.Ignored, err)
 	note(c.settings.odd, nil)

@@ -108,9 +108,11 @@ func (s *settings) boolean(key string, to *bool) {
 
 // odd says whether a switch of the file is neither on nor off. It counts as off, but nobody means that.
 func (s setting) odd() bool {
-	off := []string{"false", "0", "no", "off", ""}
-	return s.value != nil && s.where != "" && !s.truthy() && !slices.Contains(off, strings.ToLower(s.text()))
+	return s.value != nil && s.where != "" && !s.truthy() && !slices.Contains(offWords, strings.ToLower(s.text()))
 }
+
+// offWords switch something off.
+var offWords = []string{"false", "0", "no", "off", ""}
 
 // Switch says whether a variable that is a switch is on.
 func Switch(lookup Lookup, name string) bool { return truth.InAnyCase(get(lookup, name)) }

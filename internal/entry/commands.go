@@ -2,8 +2,8 @@ package entry
 
 // Commands are the commands of hermes. A test of the command line compares the list with it.
 var Commands = []string{
-	"bench", "completion", "config", "dashboard", "doctor", "gateway", "health", "help", "image", "init", "profile", "run", "sandbox",
-	"service", "version",
+	"addon", "bench", "completion", "config", "dashboard", "doctor", "gateway", "health", "help", "image", "init", "profile", "run", "sandbox",
+	"service", "tools", "version",
 }
 
 // Promised are commands that an image before this one had and hermes does not have yet. Where a program has the same

@@ -83,6 +83,7 @@ var homes = map[string][]string{
 	"github.com/google/go-containerregistry": {"internal/image"},
 	"github.com/klauspost/compress":          {"internal/image/packed"},
 	"github.com/goccy/go-yaml":               {"internal/config"},
+	"github.com/BurntSushi/toml":             {"internal/addon/install"},
 	"golang.org/x/crypto":                    {"internal/dashboard"},
 	"github.com/CycloneDX/":                  {"internal/addon/sbom"},
 	"github.com/spf13/pflag":                 {"internal/cli", "internal/containerargs"},

@@ -1,14 +1,67 @@
-// Package feature is the list of what may be installed, and of nothing else.
+// Package feature is the list of what may be installed, and of nothing else. The list is part of
+// the program: no file, setting or caller can add to it.
 package feature
 
-// Feature is an opt-in backend.
+import (
+	_ "embed"
+	"encoding/json"
+	"slices"
+	"strings"
+	"sync"
+)
+
+// Feature is an opt-in backend. Nobody changes one: all callers share them.
 type Feature struct {
 	Name      string   `json:"name"`      // "search.firecrawl"
 	For       string   `json:"for"`       // one line for people
 	Ecosystem string   `json:"ecosystem"` // "python"
 	Specs     []string `json:"specs"`     // the first one is the anchor
-	Probes    []string `json:"probes"`    // modules whose import shows that it works
-	Entry     string   `json:"entry,omitempty"`
+	// Probes are modules whose import shows that it works, without a library of the system that
+	// only some hosts have.
+	Probes []string `json:"probes"`
+	Entry  string   `json:"entry,omitempty"`
 	// Unsupported are operating systems, as Go names them, on which it cannot be.
 	Unsupported []string `json:"unsupported,omitempty"`
+}
+
+// Supports says whether it can be on an operating system, as Go names it.
+func (f Feature) Supports(system string) bool { return !slices.Contains(f.Unsupported, system) }
+
+// Namespace is what kind of backend it is: the first word of its name.
+func (f Feature) Namespace() string {
+	namespace, _, _ := strings.Cut(f.Name, ".")
+	return namespace
+}
+
+//go:embed features.json
+var embedded []byte
+
+// version is that of the list's format.
+const version = 1
+
+type list struct {
+	Version  int       `json:"version"`
+	Features []Feature `json:"features"`
+}
+
+// load reads the embedded list when somebody first needs it. A test reads it too, so that a list
+// that cannot be read is never built.
+var load = sync.OnceValue(func() []Feature {
+	var l list
+	if err := json.Unmarshal(embedded, &l); err != nil {
+		panic("feature: cannot read the embedded list: " + err.Error())
+	}
+	return l.Features
+})
+
+// All are the features, sorted by name.
+func All() []Feature { return slices.Clone(load()) }
+
+// Find is a feature by its exact name.
+func Find(name string) (Feature, bool) {
+	i, found := slices.BinarySearchFunc(load(), name, func(f Feature, name string) int { return strings.Compare(f.Name, name) })
+	if !found {
+		return Feature{}, false
+	}
+	return load()[i], true
 }

@@ -19,8 +19,8 @@ type Feature struct {
 	Name  string    `json:"name"`
 	Specs []string  `json:"specs"`
 	Kind  lock.Kind `json:"lock"`
-	// Core are the distributions of its closure that the core has, and that are therefore not here.
-	Core []string `json:"core,omitempty"`
+	// Core are the distributions of its closure that the core has, with their versions, and that are therefore not here.
+	Core map[string]string `json:"core,omitempty"`
 	// Distributions are those that are here for it.
 	Distributions []string `json:"distributions"`
 }
@@ -38,6 +38,7 @@ type Distribution struct {
 // File is one file.
 type File struct {
 	Path   string `json:"path"` // slashes, relative to site-packages
+	Of     string `json:"of"`   // the distribution that it belongs to
 	Size   int64  `json:"size"`
 	SHA256 string `json:"sha256"`
 	Exec   bool   `json:"exec,omitempty"`

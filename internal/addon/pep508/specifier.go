@@ -55,7 +55,7 @@ func parseSpecifier(text string) (s Specifier, err error) {
 	}
 	v := s.version
 	switch {
-	case s.prefix && !(v.pre.absent() && v.post.absent() && v.dev.absent() && v.local == nil):
+	case s.prefix && (v.isPreRelease() || !v.post.absent() || v.local != nil):
 		return s, fmt.Errorf("%q has more than numbers before its asterisk", s.Version)
 	case !equality && s.Operator != "===" && v.local != nil:
 		return s, fmt.Errorf("%s does not compare local versions like %q", s.Operator, s.Version)

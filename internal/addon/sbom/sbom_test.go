@@ -23,7 +23,7 @@ var (
 	sample = manifest.Manifest{
 		Version: 1, ABI: "3.11:.cpython-311-x86_64-linux-gnu.so",
 		Features: []manifest.Feature{
-			{Name: "search.demo", Specs: []string{"demo[fast]==1.0"}, Kind: lock.Shipped, Core: []string{"httpx"}, Distributions: []string{"demo", "leaf"}},
+			{Name: "search.demo", Specs: []string{"demo[fast]==1.0"}, Kind: lock.Shipped, Core: map[string]string{"httpx": "1.0"}, Distributions: []string{"demo", "leaf"}},
 			{Name: "tts.other", Specs: []string{"other==2"}, Kind: lock.FirstUse, Distributions: []string{"leaf", "other"}},
 		},
 		Distributions: []manifest.Distribution{

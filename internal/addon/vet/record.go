@@ -38,6 +38,18 @@ func (t *contents) checkRecords() {
 	}
 }
 
+// ownerOf is the distribution that a file came with. Bytecode goes with its source, whoever compiled it.
+func (t *contents) ownerOf(name string) string {
+	owner := t.owners[name]
+	if owner == nil && isBytecode(name) {
+		owner = t.owners[sourceOf(name)]
+	}
+	if owner == nil {
+		return ""
+	}
+	return owner.name
+}
+
 // checkLine compares one line of a RECORD with its file.
 func (t *contents) checkLine(d *distribution, said, hash string) {
 	name, inside := place(said)

@@ -92,14 +92,19 @@ func isBytecode(name string) bool {
 	return path.Ext(name) == ".pyc" && path.Base(path.Dir(name)) == pycache
 }
 
+// sourceOf is the file that bytecode was compiled from.
+func sourceOf(bytecode string) string {
+	module, _, _ := strings.Cut(path.Base(bytecode), ".")
+	return path.Join(path.Dir(path.Dir(bytecode)), module+".py")
+}
+
 // checkBytecode finds bytecode without its source: nobody can read what it does.
 func (t *contents) checkBytecode() {
 	for name := range t.files {
 		if !isBytecode(name) {
 			continue
 		}
-		module, _, _ := strings.Cut(path.Base(name), ".")
-		if source := path.Join(path.Dir(path.Dir(name)), module+".py"); t.files[source] == nil {
+		if source := sourceOf(name); t.files[source] == nil {
 			t.refuse(Bytecode, name, "there is no %.200q that it was compiled from", source)
 		}
 	}

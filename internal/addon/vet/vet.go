@@ -65,6 +65,7 @@ func (t *contents) report(tree string, wanted []lock.Package) *Report {
 			r.dropped = append(r.dropped, path)
 			continue
 		}
+		f.Of = t.ownerOf(path)
 		r.Files = append(r.Files, f.File)
 	}
 	slices.Sort(r.dropped)

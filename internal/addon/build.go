@@ -1,0 +1,142 @@
+package addon
+
+import (
+	"context"
+	"errors"
+	"io/fs"
+
+	"hermes.example/hermes/internal/addon/install"
+	"hermes.example/hermes/internal/addon/manifest"
+	"hermes.example/hermes/internal/addon/sbom"
+	"hermes.example/hermes/internal/addon/store"
+	"hermes.example/hermes/internal/addon/unavailable"
+	"hermes.example/hermes/internal/addon/vet"
+)
+
+// build makes one generation. It lives as long as its writer.
+type build struct {
+	*Manager
+	*place
+	writer *store.Writer
+	// about is the feature that somebody waits for; empty if all are alike.
+	about string
+	// anew takes nothing over from the current generation.
+	anew bool
+
+	generation store.Generation // the current one, if there is one
+	current    manifest.Manifest
+	leftOut    map[string]string // features that could not be had
+}
+
+// run builds and publishes a generation with the features that are wanted.
+func (b *build) run(ctx context.Context, wanted []string) error {
+	if err := b.readCurrent(); err != nil {
+		return err
+	}
+	p, err := b.plan(ctx, wanted)
+	if err != nil {
+		return err
+	}
+	staged, err := b.writer.Stage()
+	if err != nil {
+		return inStore(err, b.destination)
+	}
+	if err := b.fill(ctx, p, staged); err != nil {
+		return err
+	}
+	b.tell(Checking)
+	report, err := vet.Check(staged.SitePackages(), b.Description, p.packages)
+	if err == nil {
+		err = report.Err()
+	}
+	if err != nil {
+		return rejected(err)
+	}
+	if err := p.importable(staged.SitePackages(), b.Site()); err != nil {
+		return unavailable.StillMissing(err)
+	}
+	if err := report.Tidy(); err != nil {
+		return inStore(err, b.destination)
+	}
+	b.tell(Publishing)
+	return b.publish(ctx, staged, manifest.Manifest{
+		Version: manifest.Version, ABI: b.ABI, Features: p.features(b.Distributions), Distributions: report.Distributions, Files: report.Files,
+	})
+}
+
+// readCurrent reads what there is to build upon. A generation that cannot be read is none.
+func (b *build) readCurrent() error {
+	g, err := b.writer.Current()
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	if err != nil {
+		return inStore(err, b.destination)
+	}
+	m, err := g.Manifest()
+	if err != nil {
+		b.Log.Warn("the current generation is spoilt, and all of it is installed anew", "why", err)
+		b.anew = true
+		return nil
+	}
+	b.generation, b.current = g, m
+	return nil
+}
+
+// fill installs what is missing and takes the rest over. Where the current generation has lost something, all of it is
+// installed.
+func (b *build) fill(ctx context.Context, p plan, staged store.Staged) error {
+	if missing := p.missing(); len(missing) > 0 {
+		if err := b.installer().Install(ctx, missing, staged.SitePackages()); err != nil {
+			return err
+		}
+	}
+	if len(p.kept) == 0 {
+		return nil
+	}
+	var files []manifest.File
+	for _, f := range b.current.Files {
+		if p.kept[f.Of] {
+			files = append(files, f)
+		}
+	}
+	if err := b.writer.Adopt(staged, b.generation, files); err != nil {
+		return inStore(err, b.destination)
+	}
+	return nil
+}
+
+func (b *build) publish(ctx context.Context, staged store.Staged, m manifest.Manifest) error {
+	text, err := manifest.Encode(m)
+	if err != nil {
+		return rejected(err)
+	}
+	bill, err := sbom.Generate(m, manifest.Digest(text))
+	if err != nil {
+		return rejected(err)
+	}
+	if _, err := b.writer.Publish(ctx, staged, m, bill); err != nil {
+		return inStore(err, b.destination)
+	}
+	if _, err := b.writer.GC(ctx, store.Collect{Keep: 1}); err != nil {
+		b.Log.Warn("cannot remove generations that nobody needs", "why", err)
+	}
+	return nil
+}
+
+func (b *build) tell(phase Phase) { b.Progress(Progress{Feature: b.about, Phase: phase}) }
+
+// installer brings packages for this runtime, with a cache in the store.
+func (b *build) installer() install.Installer {
+	return install.Installer{
+		Runtime: b.Runtime, Cache: b.Cache(), Environ: b.Environ, Timeout: b.Timeout, MinAge: minAge(b.Lookup), Offline: b.Offline, Log: b.Log, Now: b.Now,
+		Progress: func(e install.Event) {
+			b.Progress(Progress{Feature: b.about, Phase: Phase(e.Phase), Done: e.Done, Total: e.Total, Size: e.Size})
+		},
+	}
+}
+
+// rejected says why a generation is not published.
+func rejected(err error) error {
+	return unavailable.Because(unavailable.Rejected, err, "nothing was changed; report this to who publishes the package")
+}

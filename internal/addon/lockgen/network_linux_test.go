@@ -1,0 +1,61 @@
+package main
+
+import (
+	"os"
+	"os/exec"
+	"path/filepath"
+	"testing"
+
+	"hermes.example/hermes/internal/addon/feature"
+	"hermes.example/hermes/internal/addon/install"
+	"hermes.example/hermes/internal/addon/sealed"
+)
+
+// probe appends a directory to the search path, as the activation does, and imports the rest of its arguments.
+const probe = `import importlib, sys
+sys.path.append(sys.argv[1])
+for name in sys.argv[2:]:
+    importlib.import_module(name)
+`
+
+// Every feature that has a lock is installed from the index, and what it promises is imported by the sealed interpreter.
+func TestEveryLockedFeatureImports(t *testing.T) {
+	if os.Getenv("HERMES_RUN_NETWORK_TESTS") != "1" {
+		t.Skip("it uses the network: make test-network")
+	}
+	root, err := filepath.Abs(filepath.Join(top, runtimeDir))
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Setenv("HERMES_RUNTIME", root)
+	r, err := sealed.Find(t.Context(), os.LookupEnv, "")
+	if err != nil {
+		t.Skipf("there is no runtime: %v; run make runtime", err)
+	}
+	all, err := readLocks(filepath.Join(top, locksDir), r.Distributions)
+	if err != nil {
+		t.Fatal(err)
+	}
+	here, shipped := all[r.Tag]
+	if !shipped {
+		t.Skipf("no locks are shipped for %s", r.Tag)
+	}
+	cache := t.TempDir()
+	for _, f := range feature.All() {
+		l, locked := here.locked[f.Name]
+		if !locked {
+			continue
+		}
+		t.Run(f.Name, func(t *testing.T) {
+			into := filepath.Join(t.TempDir(), "site-packages")
+			if err := (install.Installer{Runtime: r, Cache: cache, Environ: os.Environ()}).Install(t.Context(), l.Packages, into); err != nil {
+				t.Fatal(err)
+			}
+			cmd := exec.Command(r.Python(), append([]string{"-I", "-B", "-c", probe, into}, f.Probes...)...)
+			cmd.Env = []string{"HOME=" + t.TempDir(), "HERMES_HOME=" + t.TempDir(), "LC_ALL=C.UTF-8", "PATH=/usr/bin:/bin"}
+			if out, err := cmd.CombinedOutput(); err != nil {
+				t.Errorf("%v: %v\n%s", f.Probes, err, out)
+			}
+		})
+	}
+}

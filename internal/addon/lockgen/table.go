@@ -1,0 +1,125 @@
+package main
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"path/filepath"
+	"strings"
+
+	"hermes.example/hermes/internal/addon/feature"
+	"hermes.example/hermes/internal/addon/lock"
+)
+
+const intro = `# Add-ons
+
+Every feature that can be installed, and what its locks say for the sealed runtime's platforms: packages beside the core's, and how much there is to
+download. Written by ` + "`make lock`" + `; ` + "`make lock-table`" + ` writes it anew from the locks.
+`
+
+// table is the documentation of all features, made of the list, the locks and the core's versions and of nothing else:
+// the same tree gives the same text.
+func table(root string) ([]byte, error) {
+	core, err := readCore(filepath.Join(root, coreFile))
+	if err != nil {
+		return nil, err
+	}
+	all, err := readLocks(filepath.Join(root, locksDir), core)
+	if err != nil {
+		return nil, err
+	}
+	var b bytes.Buffer
+	b.WriteString(intro + "\n| feature | what for | imports |")
+	for _, p := range platforms {
+		b.WriteString(" " + p.name + " |")
+	}
+	b.WriteString("\n|---|---|---|" + strings.Repeat("---|", len(platforms)) + "\n")
+	for _, f := range feature.All() {
+		fmt.Fprintf(&b, "| `%s` | %s | `%s` |", f.Name, f.For, strings.Join(f.Probes, "`, `"))
+		for _, p := range platforms {
+			b.WriteString(" " + all[p.tag].cell(f.Name) + " |")
+		}
+		b.WriteByte('\n')
+	}
+	all.writeConflicts(&b)
+	return b.Bytes(), nil
+}
+
+// locks are those of all platforms, by their tags.
+type locks map[string]platformLocks
+
+// platformLocks are what there is to install for each feature, and why there is nothing for the others.
+type platformLocks struct {
+	locked   map[string]lock.Lock
+	unlocked map[string]string
+}
+
+// readLocks reads and checks everything: each lock is of the feature as it is in the list, and of the core as it is.
+func readLocks(dir string, core map[string]string) (locks, error) {
+	all := make(locks)
+	for _, p := range platforms {
+		here := platformLocks{locked: make(map[string]lock.Lock), unlocked: make(map[string]string)}
+		for _, f := range feature.All() {
+			l, err := lock.Load(dir, p.tag, f.Name)
+			var none *lock.Unlockable
+			if errors.As(err, &none) {
+				here.unlocked[f.Name] = none.Reason
+				continue
+			}
+			if err == nil {
+				err = l.Current(f.Specs)
+			}
+			if err != nil {
+				return nil, err
+			}
+			if here.locked[f.Name], _, err = l.Without(core); err != nil {
+				return nil, err
+			}
+		}
+		all[p.tag] = here
+	}
+	return all, nil
+}
+
+func (p platformLocks) cell(name string) string {
+	l, ok := p.locked[name]
+	if !ok {
+		return "no: " + p.unlocked[name]
+	}
+	packages := fmt.Sprintf("%d packages", len(l.Packages))
+	if len(l.Packages) == 1 {
+		packages = "1 package"
+	}
+	return packages + ", " + megabytes(lock.Size(l.Packages))
+}
+
+// writeConflicts lists the pairs of features that cannot be there at the same time.
+func (all locks) writeConflicts(b *bytes.Buffer) {
+	var rows []string
+	for _, p := range platforms {
+		rows = append(rows, all[p.tag].conflicts(p.name)...)
+	}
+	b.WriteString("\n## Features that exclude each other\n\n")
+	if len(rows) == 0 {
+		b.WriteString("None: all that have a lock can be installed together.\n")
+		return
+	}
+	b.WriteString("One search path has room for one version of a package.\n\n| platform | these | because |\n|---|---|---|\n")
+	b.WriteString(strings.Join(rows, ""))
+}
+
+func (p platformLocks) conflicts(platform string) []string {
+	var rows []string
+	features := feature.All()
+	for i, f := range features {
+		for _, g := range features[i+1:] {
+			var c *lock.Conflict
+			if _, err := lock.Union(p.locked[f.Name], p.locked[g.Name]); errors.As(err, &c) {
+				rows = append(rows, fmt.Sprintf("| %s | `%s`, `%s` | %s |\n", platform, f.Name, g.Name, c))
+			}
+		}
+	}
+	return rows
+}
+
+func megabytes(bytes int64) string { return fmt.Sprintf("%.1f MB", float64(bytes)/1e6) }

@@ -1,0 +1,63 @@
+package manifest
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+)
+
+// Version is that of the format which Encode writes, and the only one that Decode reads.
+const Version = 1
+
+// Largest is how long an encoded manifest may be: some 400,000 files.
+const Largest = 64 << 20
+
+// Encode is the manifest as it stands in the generation. Equal manifests have equal bytes: nothing in them says when or
+// where they were made.
+func Encode(m Manifest) ([]byte, error) {
+	if err := m.check(); err != nil {
+		return nil, fmt.Errorf("cannot describe the generation: %w", err)
+	}
+	text, err := json.Marshal(m)
+	if err != nil {
+		return nil, fmt.Errorf("cannot describe the generation: %w", err)
+	}
+	if text = append(text, '\n'); len(text) > Largest {
+		return nil, fmt.Errorf("cannot describe the generation: %d bytes are too many", len(text))
+	}
+	return text, nil
+}
+
+// Decode reads what Encode wrote, and nothing that it would not have written.
+func Decode(text []byte) (Manifest, error) {
+	var m Manifest
+	if len(text) > Largest {
+		return m, fmt.Errorf("cannot read the manifest: %d bytes are too many", len(text))
+	}
+	decoder := json.NewDecoder(bytes.NewReader(text))
+	decoder.DisallowUnknownFields()
+	err := decoder.Decode(&m)
+	if err == nil {
+		if _, after := decoder.Token(); after != io.EOF {
+			err = errors.New("something follows it")
+		}
+	}
+	if err == nil {
+		err = m.check()
+	}
+	if err != nil {
+		return Manifest{}, fmt.Errorf("cannot read the manifest: %w", err)
+	}
+	return m, nil
+}
+
+// Digest names the generation with this encoded manifest. The manifest holds the hash of every file, so the digest
+// stands for all that can be imported.
+func Digest(text []byte) string {
+	sum := sha256.Sum256(text)
+	return hex.EncodeToString(sum[:])
+}

@@ -1,0 +1,97 @@
+package store
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"time"
+)
+
+// past is history.json: what current has led to, the newest last. Behind the current one may stand what was rolled
+// back, or what never became current because its writer was killed; it means nothing.
+type past struct {
+	Version     int     `json:"version"`
+	Generations []moved `json:"generations"`
+}
+
+type moved struct {
+	Digest string    `json:"digest"`
+	At     time.Time `json:"at"`
+}
+
+// remembered is how many generations the history has at most.
+const remembered = 100
+
+// past is the history, and where in it the current generation is: behind its end if it is not in it.
+func (s *Store) past() (all []moved, at int, err error) {
+	var p past
+	if err := load(s.history(), &p); err != nil {
+		return nil, 0, err
+	}
+	all = p.Generations
+	for at = len(all) - 1; at >= 0; at-- {
+		if s.isCurrent(s.generation(all[at].Digest)) {
+			return all, at, nil
+		}
+	}
+	return all, len(all), nil
+}
+
+// isCurrent says where the link leads, whether or not that is there.
+func (s *Store) isCurrent(g Generation) bool {
+	to, err := os.Readlink(s.current())
+	return err == nil && to == link+g.Digest
+}
+
+// remember writes down that a generation follows the current one.
+func (w *Writer) remember(g Generation) error {
+	all, at, err := w.past()
+	if err != nil || w.isCurrent(g) {
+		return err
+	}
+	all = append(all[:min(at+1, len(all))], moved{g.Digest, w.o.Now().UTC()})
+	return save(w.history(), past{1, all[max(0, len(all)-remembered):]})
+}
+
+// ErrNoEarlier says that there is nothing to go back to.
+var ErrNoEarlier = errors.New("no earlier generation is there")
+
+// Rollback makes the generation before the current one current again, provided that it is whole. The features that are
+// wanted follow.
+func (w *Writer) Rollback(ctx context.Context) (Generation, error) {
+	g, err := w.rollback(ctx)
+	if err != nil {
+		return Generation{}, fmt.Errorf("cannot roll back: %w", w.explain(err))
+	}
+	return g, nil
+}
+
+func (w *Writer) rollback(ctx context.Context) (Generation, error) {
+	all, at, err := w.past()
+	if err != nil {
+		return Generation{}, err
+	}
+	if at == 0 {
+		return Generation{}, ErrNoEarlier
+	}
+	g := w.generation(all[at-1].Digest)
+	problems, err := verify(ctx, g)
+	if err != nil {
+		return Generation{}, err
+	}
+	if len(problems) > 0 {
+		return Generation{}, fmt.Errorf("generation %.12s is not whole: %v", g.Digest, problems[0])
+	}
+	features, err := featuresOf(g)
+	if err != nil {
+		return Generation{}, err
+	}
+	// If it stood behind the current one, too, it would be taken for that one.
+	if at+1 < len(all) {
+		if err := save(w.history(), past{1, all[:at+1]}); err != nil {
+			return Generation{}, err
+		}
+	}
+	return g, w.activate(g, features)
+}

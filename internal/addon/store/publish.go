@@ -1,0 +1,201 @@
+package store
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+
+	"hermes.example/hermes/internal/addon/manifest"
+	"hermes.example/hermes/internal/atomicfile"
+)
+
+// Publish makes what is staged the current generation. The manifest was made from the staged files, and was vetted.
+// What is wanted follows: features that this generation has are wanted from now on, and those that only the last one
+// had are not. Until the very last steps, which are renames, everything is as it was.
+func (w *Writer) Publish(ctx context.Context, staged Staged, m manifest.Manifest, sbom []byte) (Generation, error) {
+	g, err := w.complete(ctx, staged, m, sbom)
+	if err == nil {
+		err = w.arrive(ctx, staged, g)
+	}
+	if err == nil {
+		err = w.remember(g)
+	}
+	if err == nil {
+		err = w.activate(g, m.Names())
+	}
+	if err != nil {
+		return Generation{}, fmt.Errorf("cannot publish the generation: %w", w.explain(err))
+	}
+	return g, nil
+}
+
+// complete makes a generation of what is staged, where it is, and returns when it is on the disk.
+func (w *Writer) complete(ctx context.Context, staged Staged, m manifest.Manifest, sbom []byte) (Generation, error) {
+	if m.ABI != w.abi {
+		return Generation{}, fmt.Errorf("it is for %q, and the store for %q", m.ABI, w.abi)
+	}
+	if filepath.Dir(staged.Dir) != w.staging() {
+		return Generation{}, fmt.Errorf("%s was not staged here", staged.Dir)
+	}
+	text, err := manifest.Encode(m)
+	if err != nil {
+		return Generation{}, err
+	}
+	if err := unchanged(w.adopted[staged.Dir], m.Files); err != nil {
+		return Generation{}, err
+	}
+	if err := seal(ctx, staged, m); err != nil {
+		return Generation{}, err
+	}
+	if err := describe(staged, text, sbom, m); err != nil {
+		return Generation{}, err
+	}
+	if err := ctx.Err(); err != nil {
+		return Generation{}, err
+	}
+	return w.generation(manifest.Digest(text)), syncAll(staged.Dir)
+}
+
+// unchanged compares the files that were taken over with what they are now: a file that somebody changed in the old
+// generation must not become a good one of the new.
+func unchanged(adopted map[string]manifest.File, now []manifest.File) error {
+	for _, f := range now {
+		if was, ok := adopted[f.Path]; ok && was != f {
+			return fmt.Errorf("%s was changed after it was installed; rebuild the features", f.Path)
+		}
+	}
+	return nil
+}
+
+// describe writes what stands beside site-packages.
+func describe(staged Staged, text, sbom []byte, m manifest.Manifest) error {
+	features := filepath.Join(staged.Dir, featuresDir)
+	if err := os.Mkdir(features, 0o755); err != nil {
+		return err
+	}
+	// These need no helper: the whole tree is brought to the disk before it gets its name.
+	for name, content := range proofs(m) {
+		if err := write(filepath.Join(features, name), content, 0o444); err != nil {
+			return err
+		}
+	}
+	if err := os.Chmod(features, 0o555); err != nil {
+		return err
+	}
+	return cmp.Or(
+		write(filepath.Join(staged.Dir, manifestFile), text, 0o444),
+		write(filepath.Join(staged.Dir, sbomFile), sbom, 0o444),
+		// Its owner can write it, or NFS would not let it be locked.
+		write(filepath.Join(staged.Dir, lockFile), nil, 0o644))
+}
+
+// write makes a file that was not there, with the mode whatever the umask.
+func write(path string, content []byte, mode fs.FileMode) error {
+	f, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
+	if err != nil {
+		return err
+	}
+	_, err = f.Write(content)
+	return cmp.Or(err, f.Chmod(mode), f.Close())
+}
+
+// arrive puts the staged generation among the others. If it is there already it stays, provided that it is whole.
+func (w *Writer) arrive(ctx context.Context, staged Staged, g Generation) error {
+	if err := w.valid(); err != nil {
+		return err
+	}
+	if _, err := os.Lstat(g.Dir); err == nil {
+		problems, err := verify(ctx, g)
+		if err != nil {
+			return err
+		}
+		if len(problems) == 0 {
+			return nil
+		}
+		if _, err := w.depart(g.Dir); err != nil {
+			return err
+		}
+	}
+	if err := os.Chmod(staged.Dir, 0o755); err != nil {
+		return err
+	}
+	if err := os.Rename(staged.Dir, g.Dir); err != nil {
+		return err
+	}
+	// Not before: a directory that cannot be written cannot get another parent.
+	if err := os.Chmod(g.Dir, 0o555); err != nil {
+		return err
+	}
+	return cmp.Or(atomicfile.SyncDir(g.Dir), atomicfile.SyncDir(w.generations()))
+}
+
+// depart takes a directory out of its place, whole, and says where it is until it is removed.
+func (w *Writer) depart(dir string) (string, error) {
+	if err := w.valid(); err != nil {
+		return "", err
+	}
+	away, err := os.MkdirTemp(w.staging(), "")
+	if err != nil {
+		return "", err
+	}
+	info, err := os.Lstat(dir)
+	if err != nil {
+		return "", err
+	}
+	if err := os.Chmod(dir, 0o755); err != nil { // or it could not get another parent
+		return "", err
+	}
+	if err := os.Rename(dir, filepath.Join(away, filepath.Base(dir))); err != nil {
+		return "", cmp.Or(err, os.Chmod(dir, info.Mode()))
+	}
+	return away, atomicfile.SyncDir(filepath.Dir(dir))
+}
+
+// activate makes a complete generation the current one. What is wanted is written first, as an intent: whoever comes
+// after a kill between the two builds what is wanted, and so ends what was begun.
+func (w *Writer) activate(g Generation, features []string) error {
+	if err := w.valid(); err != nil {
+		return err
+	}
+	if err := w.follow(features); err != nil {
+		return err
+	}
+	if !w.isCurrent(g) {
+		if err := w.swap(g); err != nil {
+			return err
+		}
+	}
+	if abi, err := w.ActiveABI(); err == nil && abi == w.abi {
+		return nil
+	}
+	return atomicfile.WriteAlone(w.stamp(), []byte(w.abi+"\n"), 0o644)
+}
+
+// swap leads the link to another generation, for all processes at once.
+func (w *Writer) swap(g Generation) error {
+	dir, err := os.MkdirTemp(w.staging(), "")
+	if err != nil {
+		return err
+	}
+	next := filepath.Join(dir, "current")
+	if err := os.Symlink(link+g.Digest, next); err != nil {
+		return err
+	}
+	if err := os.Rename(next, w.current()); err != nil {
+		return err
+	}
+	return cmp.Or(atomicfile.SyncDir(w.own()), os.Remove(dir))
+}
+
+// featuresOf are the names of a generation's features, without its manifest.
+func featuresOf(g Generation) ([]string, error) {
+	entries, err := os.ReadDir(filepath.Join(g.Dir, featuresDir))
+	var names []string
+	for _, e := range entries {
+		names = append(names, e.Name())
+	}
+	return names, err
+}

@@ -1,0 +1,78 @@
+package store
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"slices"
+
+	"hermes.example/hermes/internal/atomicfile"
+)
+
+// load reads a file of ours; one that is not there is empty.
+func load(path string, into any) error {
+	text, err := atomicfile.Read(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	if err == nil {
+		err = json.Unmarshal(text, into)
+	}
+	if err != nil {
+		return fmt.Errorf("cannot read %s: %w; remove it", path, err)
+	}
+	return nil
+}
+
+func save(path string, from any) error {
+	text, err := json.Marshal(from)
+	if err != nil {
+		return err
+	}
+	return atomicfile.WriteAlone(path, append(text, '\n'), 0o644)
+}
+
+// wanted is desired.json.
+type wanted struct {
+	Version  int      `json:"version"`
+	Features []string `json:"features"` // sorted
+}
+
+// Desired are the features that are wanted, whether or not this ABI has them.
+func (s *Store) Desired() ([]string, error) {
+	var d wanted
+	err := load(s.desired(), &d)
+	return d.Features, err
+}
+
+// SetDesired says what is wanted from now on.
+func (w *Writer) SetDesired(features []string) error {
+	features = slices.Clone(features)
+	slices.Sort(features)
+	features = slices.Compact(features)
+	if before, err := w.Desired(); err == nil && slices.Equal(before, features) {
+		return nil
+	}
+	if err := w.valid(); err != nil {
+		return err
+	}
+	return w.explain(save(w.desired(), wanted{1, features}))
+}
+
+// follow makes wanted what the next generation has, and not wanted what only the current one has. What neither has,
+// because it cannot be had for this ABI, stays as it was.
+func (w *Writer) follow(next []string) error {
+	before, err := w.Desired()
+	if err != nil {
+		return err
+	}
+	var now []string
+	if g, err := w.look(); err == nil {
+		if now, err = featuresOf(g); err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return err
+		}
+	}
+	stay := slices.DeleteFunc(slices.Clone(before), func(name string) bool { return slices.Contains(now, name) })
+	return w.SetDesired(append(stay, next...))
+}

@@ -1,0 +1,30 @@
+//go:build !linux
+
+package store
+
+import (
+	"errors"
+	"fmt"
+	"os"
+)
+
+// Where nothing is known of who could change a directory no store is opened, and the rest is never reached.
+func resolve(string) (string, error) {
+	return "", fmt.Errorf("add-ons are kept on Linux only: %w", errors.ErrUnsupported)
+}
+
+func trusted(string) error                 { return errors.ErrUnsupported }
+func syncAll(string) error                 { return errors.ErrUnsupported }
+func flock(string, bool) (*os.File, error) { return nil, errors.ErrUnsupported }
+func noLocks(error) bool                   { return true }
+func cannotLink(error) bool                { return false }
+func removeTree(string) error              { return errors.ErrUnsupported }
+func owner(os.FileInfo) int                { return -1 }
+
+type entered struct{}
+
+func enter(string) (entered, error)         { return entered{}, errors.ErrUnsupported }
+func (entered) close()                      {}
+func (entered) trusted(string) bool         { return false }
+func (entered) has(string) bool             { return false }
+func (entered) read(string) (string, error) { return "", errors.ErrUnsupported }

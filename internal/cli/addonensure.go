@@ -1,0 +1,80 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"hermes.example/hermes/internal/addon"
+	"hermes.example/hermes/internal/addon/gate"
+	"hermes.example/hermes/internal/addon/unavailable"
+)
+
+type ensureOptions struct {
+	retry, offline, yes, json bool
+	timeout                   time.Duration
+}
+
+func newAddonEnsure(a *app) *cobra.Command {
+	var o ensureOptions
+	cmd := &cobra.Command{
+		Use:                   "ensure [FLAG…] FEATURE…",
+		DisableFlagsInUseLine: true,
+		Short:                 "See to it that features are there",
+		Long: "Installs what is missing of features, and does nothing for those that are there. Wheels are checked against the hashes\n" +
+			"of the lock that comes with the runtime; where none does, versions are chosen once, against those of the core.\n" +
+			"What would change or hide anything of the core is not installed. An install that failed is not tried again for a while.",
+		Example:           "hermes addon ensure search.exa\nhermes addon ensure --retry tts.edge   # although it failed a short while ago\nhermes addon ensure --offline search.exa",
+		Args:              features,
+		ValidArgsFunction: completeFeatures,
+		RunE:              func(cmd *cobra.Command, args []string) error { return runAddonEnsure(cmd.Context(), a, args, o) },
+	}
+	cmd.Flags().BoolVar(&o.retry, "retry", false, "try again what failed a short while ago")
+	cmd.Flags().BoolVar(&o.offline, "offline", false, "use only what was fetched before")
+	cmd.Flags().BoolVarP(&o.yes, "yes", "y", false, "do not ask")
+	cmd.Flags().DurationVar(&o.timeout, "timeout", 0, "`TIME` that one installer may take (default 5m)")
+	cmd.Flags().BoolVar(&o.json, "json", false, "print a JSON object for each feature, and never ask")
+	return cmd
+}
+
+func runAddonEnsure(ctx context.Context, a *app, names []string, o ensureOptions) error {
+	bar := a.newInstalling()
+	defer bar.end()
+	m := a.addons(func(options *addon.Options) {
+		options.Retry, options.Offline, options.Timeout, options.Progress = o.retry, o.offline, o.timeout, bar.tell
+		if !o.yes && !o.json && isTerminal(a.stdin) && isTerminal(a.stdout) {
+			options.Confirm = func(feature string, missing []string) bool { return gate.Confirm(a.stdin, a.stderr, feature, missing) }
+		}
+	})
+	for _, name := range names {
+		done, err := m.Ensure(ctx, name)
+		bar.end()
+		var why *unavailable.Error
+		if o.json && errors.As(err, &why) {
+			return errors.Join(writeJSON(a.stdout, why), err)
+		}
+		if err != nil {
+			return err
+		}
+		if o.json {
+			if err := writeJSON(a.stdout, done); err != nil {
+				return cannot("write the result", err)
+			}
+			continue
+		}
+		switch {
+		case done.Installed:
+			a.say("%s is installed", done.Feature)
+		case done.Generation == "":
+			a.say("%s is part of the core", done.Feature)
+		default:
+			a.say("%s is there", done.Feature)
+		}
+		for other, why := range done.LeftOut {
+			a.say("%s is wanted, and cannot be had for this interpreter: %s", other, why)
+		}
+	}
+	return nil
+}

@@ -1,0 +1,80 @@
+package cli
+
+import (
+	"context"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"hermes.example/hermes/internal/addon"
+	"hermes.example/hermes/internal/addon/store"
+)
+
+func newAddonStatus(a *app) *cobra.Command {
+	var asJSON bool
+	cmd := &cobra.Command{
+		Use:                   "status [--json]",
+		DisableFlagsInUseLine: true,
+		Short:                 "Tell where add-ons are kept, for which interpreter, and which generations there are",
+		Example:               "hermes addon status",
+		Args:                  noArguments,
+		RunE:                  func(cmd *cobra.Command, _ []string) error { return runAddonStatus(cmd.Context(), a, asJSON) },
+	}
+	cmd.Flags().BoolVar(&asJSON, "json", false, "print a JSON object")
+	return cmd
+}
+
+// generation is one as JSON.
+type generation struct {
+	Digest    string    `json:"digest"`
+	Features  []string  `json:"features"`
+	Current   bool      `json:"current"`
+	Previous  bool      `json:"previous"`
+	Published time.Time `json:"published,omitzero"`
+}
+
+func runAddonStatus(ctx context.Context, a *app, asJSON bool) error {
+	m := a.addons(nil)
+	status := m.Status(ctx)
+	list, err := m.Generations(ctx)
+	if err != nil && status.Problem == "" {
+		return err
+	}
+	if asJSON {
+		all := []generation{}
+		for _, g := range list {
+			all = append(all, generation{g.Digest, g.Features, g.Current, g.Previous, g.Published})
+		}
+		return cannot("write it", writeJSON(a.stdout, struct {
+			addon.Status
+			Generations []generation `json:"generations"`
+		}{status, all}))
+	}
+	rows := [][]cell{{{"store", bold}, {printable(status.Target), ""}}, {{"runtime", bold}, {orDash(status.Runtime), ""}}, {{"interpreter", bold}, {orDash(status.ABI), ""}}}
+	for _, g := range list {
+		rows = append(rows, []cell{{"generation", bold}, {describeGeneration(g), ""}})
+	}
+	if err := writeTable(a.stdout, a.paint(), rows); err != nil {
+		return cannot("write it", err)
+	}
+	a.tellAddons(status)
+	return nil
+}
+
+func describeGeneration(g store.Listed) string {
+	text := short(g.Digest)
+	if !g.Published.IsZero() {
+		text += "  " + g.Published.Local().Format("2006-01-02 15:04")
+	}
+	switch {
+	case g.Current:
+		text += "  current"
+	case g.Previous:
+		text += "  rollback leads here"
+	}
+	if len(g.Features) == 0 {
+		return text + "  no features"
+	}
+	return text + "  " + strings.Join(g.Features, " ")
+}
