@@ -153,6 +153,16 @@ func (b *build) keeps(packages []lock.Package) map[string]bool {
 			kept[pkg.Name] = true
 		}
 	}
+	// A file counts as one distribution's. Another one that has it cannot be kept without that one.
+	for again := true; again; {
+		again = false
+		for name := range kept {
+			if slices.ContainsFunc(have[name].Shares, func(other string) bool { return !kept[other] }) {
+				delete(kept, name)
+				again = true
+			}
+		}
+	}
 	return kept
 }
 

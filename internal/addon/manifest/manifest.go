@@ -33,6 +33,8 @@ type Distribution struct {
 	Requires []string `json:"requires,omitempty"` // as its metadata says
 	Hashes   []string `json:"hashes"`             // of the lock
 	Modules  []string `json:"modules"`            // its top-level names
+	// Shares are the distributions that have a file of it, too: where one of them goes, it has to be installed anew.
+	Shares []string `json:"shares,omitempty"`
 }
 
 // File is one file.

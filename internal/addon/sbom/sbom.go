@@ -6,6 +6,7 @@ import (
 	"bytes"
 	"encoding/hex"
 	"fmt"
+	"maps"
 	"net/url"
 	"slices"
 	"strings"
@@ -56,8 +57,8 @@ func generation(m manifest.Manifest, digest string) cdx.Component {
 	for _, f := range m.Features {
 		properties = append(properties, cdx.Property{Name: "hermes:feature", Value: f.Name},
 			cdx.Property{Name: "hermes:lock:" + f.Name, Value: string(f.Kind)})
-		for _, name := range f.Core {
-			properties = append(properties, cdx.Property{Name: "hermes:core:" + f.Name, Value: name})
+		for _, name := range slices.Sorted(maps.Keys(f.Core)) {
+			properties = append(properties, cdx.Property{Name: "hermes:core:" + f.Name, Value: name + "==" + f.Core[name]})
 		}
 	}
 	return cdx.Component{

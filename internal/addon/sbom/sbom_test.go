@@ -23,7 +23,7 @@ var (
 	sample = manifest.Manifest{
 		Version: 1, ABI: "3.11:.cpython-311-x86_64-linux-gnu.so",
 		Features: []manifest.Feature{
-			{Name: "search.demo", Specs: []string{"demo[fast]==1.0"}, Kind: lock.Shipped, Core: map[string]string{"httpx": "1.0"}, Distributions: []string{"demo", "leaf"}},
+			{Name: "search.demo", Specs: []string{"demo[fast]==1.0"}, Kind: lock.Shipped, Core: map[string]string{"httpx": "1.0", "anyio": "4.1", "idna": "3", "certifi": "2026.1"}, Distributions: []string{"demo", "leaf"}},
 			{Name: "tts.other", Specs: []string{"other==2"}, Kind: lock.FirstUse, Distributions: []string{"leaf", "other"}},
 		},
 		Distributions: []manifest.Distribution{
@@ -102,8 +102,14 @@ func TestDocumentSaysWhatTheManifestSays(t *testing.T) {
 	if len(*leaf.Hashes) != 2 || (*leaf.Hashes)[0].Value != hash {
 		t.Errorf("the hashes of leaf are %v", *leaf.Hashes)
 	}
-	if !slices.Contains(*bom.Metadata.Component.Properties, cdx.Property{Name: "hermes:lock:tts.other", Value: "first-use"}) {
-		t.Errorf("nothing says how other was locked: %v", *bom.Metadata.Component.Properties)
+	if want := []cdx.Property{
+		{Name: "hermes:abi", Value: sample.ABI},
+		{Name: "hermes:feature", Value: "search.demo"}, {Name: "hermes:lock:search.demo", Value: "shipped"},
+		{Name: "hermes:core:search.demo", Value: "anyio==4.1"}, {Name: "hermes:core:search.demo", Value: "certifi==2026.1"},
+		{Name: "hermes:core:search.demo", Value: "httpx==1.0"}, {Name: "hermes:core:search.demo", Value: "idna==3"},
+		{Name: "hermes:feature", Value: "tts.other"}, {Name: "hermes:lock:tts.other", Value: "first-use"},
+	}; !slices.Equal(*bom.Metadata.Component.Properties, want) {
+		t.Errorf("of the generation it says %v", *bom.Metadata.Component.Properties)
 	}
 }
 

@@ -18,6 +18,7 @@ type distribution struct {
 	license       string
 	requires      []string
 	claims        []string // the files that RECORD names and that are there
+	shares        []string // distributions that claim some of them, too
 }
 
 // String is what problems call it; nobody's is empty.
@@ -152,5 +153,7 @@ func (t *contents) describe(d *distribution, wanted []lock.Package) manifest.Dis
 	if want := find(wanted, d.name); want != nil {
 		m.Hashes = want.Hashes
 	}
+	slices.Sort(d.shares)
+	m.Shares = slices.Compact(d.shares)
 	return m
 }

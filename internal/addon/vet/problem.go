@@ -5,6 +5,7 @@ import "fmt"
 // Rule is what a tree broke.
 type Rule string
 
+// The rules, each with what it refuses.
 const (
 	CoreModule       Rule = "core-module"       // a name that the core imports
 	StandardLibrary  Rule = "standard-library"  // a name of the standard library

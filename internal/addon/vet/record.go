@@ -68,8 +68,12 @@ func (t *contents) checkLine(d *distribution, said, hash string) {
 		}
 		return
 	}
-	if t.owners[name] == nil {
+	switch owner := t.owners[name]; owner {
+	case nil:
 		t.owners[name] = d
+	case d:
+	default:
+		owner.shares, d.shares = append(owner.shares, d.name), append(d.shares, owner.name)
 	}
 	d.claims = append(d.claims, name)
 	algorithm, sum, _ := strings.Cut(hash, "=")

@@ -3,6 +3,7 @@ package vet
 import (
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -144,14 +145,18 @@ func TestTwoVersionsAtOnce(t *testing.T) {
 func TestOneFileOfTwoDistributions(t *testing.T) {
 	a := wheels.Wheel{Name: "a", Version: "1", Files: map[string]string{"shared/__init__.py": "# namespace\n", "shared/a.py": ""}}
 	b := wheels.Wheel{Name: "b", Version: "1", Files: map[string]string{"shared/__init__.py": "# namespace\n", "shared/b.py": ""}}
-	if err := check(t, staged(t, a, b), a, b).Err(); err != nil {
+	r := check(t, staged(t, a, b), a, b)
+	if err := r.Err(); err != nil {
 		t.Errorf("the same content: %v", err)
+	}
+	if d := r.Distributions; !slices.Equal(d[0].Shares, []string{"b"}) || !slices.Equal(d[1].Shares, []string{"a"}) {
+		t.Errorf("nothing says that they share: %+v", d)
 	}
 	b.Files["shared/__init__.py"] = "# another\n"
 	tree := t.TempDir()
 	install(t, wheels.WithUV, tree, a)
 	install(t, wheels.WithUV, tree, b)
-	r := check(t, tree, a, b)
+	r = check(t, tree, a, b)
 	expect(t, r, Record, "shared/__init__.py")
 	only(t, r, Record)
 }

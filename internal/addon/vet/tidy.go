@@ -20,10 +20,10 @@ var notes = []string{"INSTALLER", "REQUESTED", "direct_url.json", "uv_cache.json
 // the wheels' choosing in it, git for instance.
 func (t *contents) isInstallers(name string) bool {
 	dir, base := path.Split(name)
-	switch dir = strings.TrimSuffix(dir, "/"); {
-	case dir == "":
+	switch dir = strings.TrimSuffix(dir, "/"); dir {
+	case "":
 		return name == ".lock"
-	case dir == scripts:
+	case scripts:
 		return t.files[name] != nil && t.files[name].Exec
 	}
 	return isDistInfo(dir) && slices.Contains(notes, base)

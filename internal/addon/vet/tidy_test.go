@@ -32,7 +32,7 @@ func TestInventoryIsTheTidyTree(t *testing.T) {
 		if err := r.Tidy(); err != nil {
 			t.Fatal(err)
 		}
-		if found := inventory(t, tree); !reflect.DeepEqual(found, r.Files) {
+		if found := inventory(t, tree); !reflect.DeepEqual(found, nobodys(r.Files)) {
 			t.Errorf("%s: there are\n%v\nand the report says\n%v", tool, found, r.Files)
 		}
 		for _, f := range r.Files {
@@ -107,6 +107,30 @@ for f in sorted(m.files("demo-pkg")):
 	if got := strings.Fields(python(t, program, tree)); !sameSet(got, strings.Fields(want)) {
 		t.Errorf("Python finds %v", got)
 	}
+}
+
+// Every file is somebody's; bytecode is its source's.
+func TestWhoseFilesTheyAre(t *testing.T) {
+	tree := t.TempDir()
+	install(t, wheels.WithPip, tree, honest...)
+	for _, f := range check(t, tree, honest...).Files {
+		want := "demo-pkg"
+		if strings.Contains(f.Path, "leaf") {
+			want = "leaf"
+		}
+		if f.Of != want {
+			t.Errorf("%s is %q's", f.Path, f.Of)
+		}
+	}
+}
+
+// nobodys are the files without whose they are.
+func nobodys(files []manifest.File) []manifest.File {
+	files = slices.Clone(files)
+	for i := range files {
+		files[i].Of = ""
+	}
+	return files
 }
 
 func sameSet(a, b []string) bool {
