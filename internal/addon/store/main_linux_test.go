@@ -19,6 +19,7 @@ import (
 
 	"hermes.example/hermes/internal/addon/lock"
 	"hermes.example/hermes/internal/addon/manifest"
+	"hermes.example/hermes/internal/rmtree"
 )
 
 const (
@@ -99,7 +100,7 @@ func open(t testing.TB, target, abi, tag string) *Store {
 	}
 	// Whoever is not root cannot remove a directory that is closed, and the test's own is removed without opening it.
 	t.Cleanup(func() {
-		if err := removeTree(s.private()); err != nil {
+		if err := rmtree.Empty(s.target); err != nil {
 			t.Error(err)
 		}
 	})
