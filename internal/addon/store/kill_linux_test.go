@@ -47,7 +47,7 @@ var killing = map[string]killed{
 		},
 		phase: func(s *Store, before Generation) string {
 			all, _ := s.all()
-			history, _, _ := s.past()
+			history, _, _ := s.readPast()
 			wanted, _ := s.Desired()
 			abi, _ := s.ActiveABI()
 			switch left, _ := os.ReadDir(s.staging()); {
