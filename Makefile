@@ -16,7 +16,7 @@ STATICCHECK_VERSION = v0.8.2
 GOLANGCI_VERSION = v2.14.0
 
 # What hermes carries.
-EMBEDDED = hermes-guest hermes-init
+EMBEDDED = hermes-guest hermes-init hermes-shim
 EMBEDDED_ARCHES = amd64 arm64
 VET_PLATFORMS = linux/amd64 linux/arm64 darwin/arm64 windows/amd64
 
@@ -63,7 +63,7 @@ test: ## install what the tests need, then vet, staticcheck and all tests with t
 	@sh scripts/test-deps.sh
 	@$(MAKE) build vet staticcheck
 	@$(GO) build $(BUILDFLAGS) -o bin/tools/summary ./test/summary
-	@GO="$(GO)" sh scripts/race.sh $(TESTFLAGS) $(PKGS)
+	@GO="$(GO)" sh scripts/race.sh "$(PKGS)" $(TESTFLAGS)
 
 faults: build ## the fault and attack tests alone
 	@$(GO) test -count=1 -timeout 60m ./test/faults

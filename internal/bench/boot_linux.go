@@ -33,7 +33,7 @@ func (r *runner) boot() error {
 	if err != nil {
 		return err
 	}
-	shim, err := r.above(root, "/bin/bash", entry.Program, entry.Shim)
+	shim, err := r.above(root, "/bin/bash", entry.Program, entry.Typed)
 	if err != nil {
 		return err
 	}

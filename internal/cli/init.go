@@ -16,8 +16,8 @@ func newInit(a *app) *cobra.Command {
 		DisableFlagsInUseLine: true,
 		Hidden:                true, // for who builds an image
 		Short:                 "Put the entrypoint of the image into its root directory",
-		Long: "Writes hermes-init, which hermes carries, into the root directory of an image, with the names by which it is the\n" +
-			"entrypoint, and the hermes that root types. What has one of the names already is not replaced.",
+		Long: "Writes hermes-init and hermes-shim, which hermes carries, into the root directory of an image, with the names by\n" +
+			"which they are the entrypoint, and the hermes that people type. What has one of the names already is not replaced.",
 		Example: "hermes init /\nhermes init --arch arm64 ./rootfs",
 		Args: func(_ *cobra.Command, args []string) error {
 			if len(args) != 1 {

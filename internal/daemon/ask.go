@@ -22,11 +22,11 @@ func (s *search) ask(ctx context.Context, p place) (Endpoint, *Error) {
 	ctx, cancel := context.WithTimeout(ctx, s.Patience)
 	defer cancel()
 	began := time.Now()
-	answer, err := p.ping(ctx)
+	answer, agreed, err := p.ping(ctx)
 	if err != nil {
 		return Endpoint{}, s.failure(p, answer, err, time.Since(began))
 	}
-	found := Endpoint{Kind: answer.kind(), Host: p.host, From: p.from, APIVersion: answer.header.Get("Api-Version"), tls: p.tls}
+	found := Endpoint{Kind: answer.kind(), Host: p.host, From: p.from, APIVersion: answer.header.Get("Api-Version"), agreed: agreed, tls: p.tls}
 	switch {
 	case found.Kind == "":
 		return Endpoint{}, s.fail(p, Unusable, nil, s.correct(p), "what answers there is neither Docker nor Podman")
@@ -53,12 +53,13 @@ func (a answer) kind() Kind {
 	return ""
 }
 
-func (p place) ping(ctx context.Context) (last answer, err error) {
+// ping asks for a sign of life, and which version of the API both sides speak.
+func (p place) ping(ctx context.Context) (last answer, agreed string, err error) {
 	// The client does not hand on what the kernel says of a socket.
 	if path := socketPath(p.host); path != "" {
 		conn, err := new(net.Dialer).DialContext(ctx, "unix", path)
 		if err != nil {
-			return last, err
+			return last, "", err
 		}
 		conn.Close()
 	}
@@ -66,11 +67,11 @@ func (p place) ping(ctx context.Context) (last answer, err error) {
 		last = answer{r.StatusCode, r.Header}
 	}))
 	if err != nil {
-		return last, err
+		return last, "", err
 	}
 	defer c.Close()
 	_, err = c.Ping(ctx, client.PingOptions{NegotiateAPIVersion: true})
-	return last, err
+	return last, c.ClientVersion(), err
 }
 
 // failure judges what went wrong.

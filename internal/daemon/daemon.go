@@ -73,7 +73,8 @@ type Endpoint struct {
 	// Passed are the usual places before it at which something is that could not be used.
 	Passed []*Error
 
-	tls *tls.Config
+	agreed string // version of the API that both sides speak
+	tls    *tls.Config
 }
 
 // Path is the socket's path, and empty for an engine that has none on this machine.
@@ -87,9 +88,9 @@ func socketPath(host string) string {
 	return path
 }
 
-// Client makes a client that agrees with the engine on a version of the API at its
-// first request. The caller closes it.
-func (e Endpoint) Client() (*client.Client, error) { return e.client() }
+// Client makes a client that speaks the version of the API that was agreed on when the
+// engine was found. The caller closes it.
+func (e Endpoint) Client() (*client.Client, error) { return e.client(client.WithAPIVersion(e.agreed)) }
 
 func (e Endpoint) client(more ...client.Opt) (*client.Client, error) {
 	var opts []client.Opt

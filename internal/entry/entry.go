@@ -14,28 +14,22 @@ import (
 const (
 	// Program is the real hermes. The name that people type is the exec shim.
 	Program = "/opt/hermes/.venv/bin/hermes"
-	// Init is where hermes-init itself is.
+	// Init is where hermes-init itself is, Shim where hermes-shim is, which runs Program as the service user.
 	Init = "/opt/hermes/bin/hermes-init"
-	// Shim is the name of hermes-init that runs Program as the service user.
-	Shim = "/opt/hermes/bin/hermes"
+	Shim = "/opt/hermes/bin/hermes-shim"
+	// Typed is the shim by the name that people type.
+	Typed = "/opt/hermes/bin/hermes"
 )
 
-// Links are all names of hermes-init in an image: those that images before this one had go on working.
-var Links = []string{Shim, "/init", "/usr/bin/tini", "/opt/hermes/docker/entrypoint.sh", "/opt/hermes/docker/main-wrapper.sh"}
+// Link is a name of one of the programs in an image.
+type Link struct{ Name, To string }
 
-// Role is what hermes-init is to be.
-type Role int
-
-// The roles.
-const (
-	AsInit Role = iota // boot, supervise, run the container's command
-	AsShim             // run Program as the service user
-)
+// Links are all names: those that images before this one had go on working.
+var Links = []Link{{Typed, Shim}, {"/init", Init}, {"/usr/bin/tini", Init}, {"/opt/hermes/docker/entrypoint.sh", Init}, {"/opt/hermes/docker/main-wrapper.sh", Init}}
 
 // Call is one start of hermes-init, understood.
 type Call struct {
-	Role Role
-	// Args are the container's command, or the shim's arguments.
+	// Args are the container's command.
 	Args []string
 	// Deprecated is the old name that was used, if it is one to be told about.
 	Deprecated string
@@ -48,9 +42,6 @@ func Understand(argv []string) (c Call) {
 		return c
 	}
 	name, rest := filepath.Base(argv[0]), argv[1:]
-	if name == filepath.Base(Shim) {
-		return Call{Role: AsShim, Args: rest}
-	}
 	for {
 		switch name {
 		case "tini":
@@ -69,5 +60,5 @@ func Understand(argv []string) (c Call) {
 // isOurs says whether a word of a command line is one of our names. A bare word is not: it may be a command of
 // hermes.
 func isOurs(word string) bool {
-	return word == Init || word != Shim && slices.Contains(Links, word)
+	return word == Init || slices.Contains(Links, Link{word, Init})
 }

@@ -17,8 +17,6 @@ func TestNames(t *testing.T) {
 		{"hermes-init", Call{}},
 		{"/init", Call{}},
 		{"/init gateway run", Call{Args: []string{"gateway", "run"}}},
-		{"hermes config set a 1", Call{Role: AsShim, Args: []string{"config", "set", "a", "1"}}},
-		{"/opt/hermes/bin/hermes", Call{Role: AsShim}},
 		{old + " chat", Call{Args: []string{"chat"}, Deprecated: "entrypoint.sh"}},
 		{wrapper + " sh -c true", Call{Args: []string{"sh", "-c", "true"}}},
 		// Nothing is wrapped twice.
@@ -44,11 +42,11 @@ func TestNames(t *testing.T) {
 		{"tini --expose sleep", Call{Args: []string{"sleep"}}},
 	} {
 		got := Understand(strings.Fields(c.argv))
-		if got.Role != c.want.Role || !slices.Equal(got.Args, c.want.Args) || got.Deprecated != c.want.Deprecated {
+		if !slices.Equal(got.Args, c.want.Args) || got.Deprecated != c.want.Deprecated {
 			t.Errorf("%s: got %+v, want %+v", c.argv, got, c.want)
 		}
 	}
-	if got := Understand(nil); got.Role != AsInit || got.Args != nil {
+	if got := Understand(nil); got.Args != nil {
 		t.Errorf("no words: %+v", got)
 	}
 }

@@ -3,6 +3,7 @@ package initd
 import (
 	"context"
 	"errors"
+	"path/filepath"
 	"strings"
 	"syscall"
 	"testing"
@@ -37,7 +38,7 @@ func TestProgramsOfTheBoot(t *testing.T) {
 			t.Errorf("%s: got %q, %v; want %q, %q", script, output, err, want.output, want.err)
 		}
 	}
-	if _, err := run(t.Context(), boot.Command{Argv: []string{"/nonexistent"}}); !errors.Is(err, syscall.ENOENT) {
+	if _, err := run(t.Context(), boot.Command{Argv: []string{filepath.Join(t.TempDir(), "absent")}}); !errors.Is(err, syscall.ENOENT) {
 		t.Errorf("the error is %v", err)
 	}
 	if output, err := run(t.Context(), shell("head -c 3000000 /dev/zero")); err != nil || len(output) != largestOutput {

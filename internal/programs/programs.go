@@ -26,6 +26,7 @@ type Program string
 const (
 	Guest Program = "hermes-guest" // PID 1 of every sandbox
 	Init  Program = "hermes-init"  // the entrypoint of the image
+	Shim  Program = "hermes-shim"  // the hermes that people type in it
 )
 
 // ErrMissing means that this hermes was built without its programs.

@@ -125,8 +125,7 @@ func (r *Roster) Start(ctx context.Context, service string) error {
 	if err != nil {
 		return err
 	}
-	r.persist(name, profile.Running)
-	return nil
+	return r.persist(name, profile.Running)
 }
 
 func (r *Roster) revive(ctx context.Context, name string) error {
@@ -165,8 +164,7 @@ func (r *Roster) Stop(ctx context.Context, service string) error {
 	if err := r.driver.Stop(ctx, service); err != nil {
 		return err
 	}
-	r.persist(name, profile.Stopped)
-	return nil
+	return r.persist(name, profile.Stopped)
 }
 
 // Restart ends what runs of a service, and wants it up.
@@ -182,8 +180,7 @@ func (r *Roster) Restart(ctx context.Context, service string) error {
 	if err := r.driver.Restart(ctx, service); err != nil {
 		return err
 	}
-	r.persist(name, profile.Running)
-	return nil
+	return r.persist(name, profile.Running)
 }
 
 // known is the status of a profile's gateway, which must be registered.
@@ -195,11 +192,13 @@ func (r *Roster) known(ctx context.Context, name string) (supervise.Status, erro
 	return status, err
 }
 
-// persist writes down what was asked for, after it was done. That it cannot be written does not undo it.
-func (r *Roster) persist(name, desired string) {
+// persist writes down what was asked for, after it was done. That it cannot be written does not undo it, but whoever
+// asked has to know.
+func (r *Roster) persist(name, desired string) error {
 	if err := r.home.SetDesired(name, desired); err != nil {
-		r.log.Warn("what is wanted of the gateway does not outlast this machine", "profile", name, "why", err)
+		return fmt.Errorf("it is done, but the next boot will not know of it: %w; make room on the volume, or mend the file, and repeat this", err)
 	}
+	return nil
 }
 
 // Service is what is known of a service.

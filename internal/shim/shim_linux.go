@@ -1,7 +1,7 @@
 // Package shim is the command that people type in a running container: it runs the real hermes as the service user
 // when root calls it, so that what is written to the data volume is the service user's.
 //
-// cmd/hermes-init is it under the name hermes. It replaces itself by the real program, so status, output and signals
+// cmd/hermes-shim is it. It replaces itself by the real program, so status, output and signals
 // are that one's. It never runs it as root unless it was told to in so many words.
 package shim
 

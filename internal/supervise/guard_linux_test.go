@@ -26,7 +26,6 @@ func TestAStartThatTheUserStopsHoldsUpNobody(t *testing.T) {
 	for name, killed := range map[string]bool{"stopped once": false, "stopped for ever": true} {
 		var status syscall.WaitStatus
 		_, _, err := theReaper().Start(func() (int, error) {
-			defer guardStart()()
 			attr := &syscall.ProcAttr{Env: append(os.Environ(), helper+"="+name), Files: []uintptr{0, 1, 2}}
 			pid, err := syscall.ForkExec("/proc/self/exe", []string{os.Args[0]}, attr)
 			if err != nil {

@@ -124,7 +124,6 @@ func (s *Supervisor) spawn(service *Service) (_ *process, err error) {
 // fork starts the process, without a cgroup where the kernel or a filter refuses to bear one there.
 func (s *Supervisor) fork(t *tree.Tree, c *spawn.Command) (int, <-chan syscall.WaitStatus, error) {
 	start := func() (int, error) {
-		defer guardStart()()
 		p, err := spawn.Start(c)
 		if err != nil {
 			return 0, err

@@ -35,7 +35,7 @@ func testMain(m *testing.M) int {
 		return 1
 	}
 	defer os.RemoveAll(dir)
-	for _, name := range []string{"hermes", "hermes-init"} {
+	for _, name := range []string{"hermes", "hermes-init", "hermes-shim"} {
 		build := exec.Command("go", "build", "-buildvcs=false", "-trimpath", "-o", filepath.Join(dir, name), "hermes.example/hermes/cmd/"+name)
 		build.Env = append(os.Environ(), "CGO_ENABLED=0")
 		if out, err := build.CombinedOutput(); err != nil {
@@ -53,9 +53,10 @@ func image(t *testing.T) *machine.Machine {
 	m := machine.New(t)
 	m.Binds = append(m.Binds,
 		[2]string{filepath.Join(built, "hermes"), entry.Program + ":ro"},
-		[2]string{filepath.Join(built, "hermes-init"), entry.Init + ":ro"})
+		[2]string{filepath.Join(built, "hermes-init"), entry.Init + ":ro"},
+		[2]string{filepath.Join(built, "hermes-shim"), entry.Shim + ":ro"})
 	for _, link := range entry.Links {
-		if strings.HasPrefix(link, "/usr/") {
+		if strings.HasPrefix(link.Name, "/usr/") {
 			continue // the host's, and not ours to write: a test that wants the name has it elsewhere
 		}
 		name(t, m, link)
@@ -63,11 +64,11 @@ func image(t *testing.T) *machine.Machine {
 	return m
 }
 
-// name gives hermes-init one more name.
-func name(t *testing.T, m *machine.Machine, link string) {
+// name gives a program one more name.
+func name(t *testing.T, m *machine.Machine, link entry.Link) {
 	t.Helper()
-	m.Dir(filepath.Dir(link), 0o755)
-	if err := os.Symlink(entry.Init, m.Path(link)); err != nil {
+	m.Dir(filepath.Dir(link.Name), 0o755)
+	if err := os.Symlink(link.To, m.Path(link.Name)); err != nil {
 		t.Fatal(err)
 	}
 }

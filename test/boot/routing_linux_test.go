@@ -84,7 +84,7 @@ func TestOldNames(t *testing.T) {
 		t.Run(strings.Join(argv, " "), func(t *testing.T) {
 			t.Parallel()
 			m := image(t)
-			name(t, m, "/old/tini")
+			name(t, m, entry.Link{Name: "/old/tini", To: entry.Init})
 			r := m.Start(machine.Boot{Argv: append(argv, "sh", "-c", command)})
 			if code := r.Wait(bound); code != 0 || !strings.Contains(r.Output(), "up as 10000\n") || strings.Contains(r.Output(), "not found") {
 				t.Errorf("it ended with %d: %s", code, r.Output())

@@ -14,8 +14,8 @@ import (
 func shimmed(t *testing.T) (*machine.Machine, *machine.Running) {
 	t.Helper()
 	m := machine.New(t)
-	m.Binds = append(m.Binds, [2]string{filepath.Join(built, "hermes-init"), entry.Init + ":ro"})
-	name(t, m, entry.Shim)
+	m.Binds = append(m.Binds, [2]string{filepath.Join(built, "hermes-shim"), entry.Shim + ":ro"})
+	name(t, m, entry.Link{Name: entry.Typed, To: entry.Shim})
 	m.File(entry.Program, `#!/bin/sh
 echo "$(id -u):$(id -g):$(id -G) home $HOME in $(pwd) args $#"
 for a; do printf '%s|' "$a"; done

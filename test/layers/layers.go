@@ -59,7 +59,7 @@ var heights = map[string]int{
 }
 
 // Programs that must stay small, with all that they draw in.
-var small = []string{"cmd/hermes-guest", "cmd/hermes-init", "internal/guest", "internal/wire"}
+var small = []string{"cmd/hermes-guest", "cmd/hermes-init", "cmd/hermes-shim", "internal/guest", "internal/wire"}
 
 var heavy = []string{
 	"github.com/spf13/cobra",

@@ -2,15 +2,20 @@
 // package while it runs, every failure in full, every skip with its reason, and the counts in the last line.
 // It fails when a test failed, a package did not build or did not finish, or no test ran at all.
 //
+// With packages it adds them to the command, and runs tests that failed once more.
+//
 //	summary < stream.json
 //	summary -- go test -json ./...
+//	summary -packages "./cmd/... ./internal/..." -- go test -json
 package main
 
 import (
+	"flag"
 	"fmt"
 	"io"
 	"os"
 	"os/exec"
+	"strings"
 )
 
 func main() {
@@ -18,14 +23,18 @@ func main() {
 }
 
 func run(args []string) int {
+	flags := flag.NewFlagSet("summary", flag.ExitOnError)
+	packages := flags.String("packages", "", "what to test, added to the command; tests that fail run once more")
+	flags.Parse(args) // exits on an error
 	s := newSummary(os.Stdout)
-	if len(args) > 0 && args[0] == "--" {
-		args = args[1:]
-	}
-	if len(args) == 0 {
+	command := flags.Args()
+	if len(command) == 0 {
 		s.read(os.Stdin)
-	} else if err := runCommand(args, s.read); err != nil {
+	} else if err := runCommand(append(command[:len(command):len(command)], strings.Fields(*packages)...), s.read); err != nil {
 		s.commandFailed(err)
+	}
+	if *packages != "" && len(command) > 0 {
+		s.again(command)
 	}
 	if s.close() {
 		return 0

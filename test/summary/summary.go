@@ -37,6 +37,14 @@ type test struct {
 	parted bool // has subtests, and is judged by them
 }
 
+// failure is a test that failed, or a package if it names no test.
+type failure struct {
+	pkg, test string
+	final     bool // running it again would prove nothing
+}
+
+func (f failure) String() string { return strings.TrimSpace(f.pkg + " " + f.test) }
+
 type summary struct {
 	w        io.Writer
 	pkgs     map[string]*pkg
@@ -44,7 +52,8 @@ type summary struct {
 	builds   map[string]*strings.Builder
 	broken   []string // did not build
 	passed   int
-	failures []string
+	failures []failure
+	unsteady []failure           // failed, and passed when they ran again
 	skips    map[string][]string // reason → tests
 	nSkipped int
 	trouble  error
@@ -120,6 +129,10 @@ func (s *summary) packageEvent(p *pkg, e event) {
 	}
 }
 
+// standing is in the output of a failure that no second run can clear: a race shows itself when it likes, and who
+// panics takes along the tests that would have come.
+var standing = regexp.MustCompile(`(?m)DATA RACE|race detected during execution|^(panic|fatal error): `)
+
 // finish counts a package's tests, prints its line, and its failures in full.
 func (s *summary) finish(p *pkg, seconds float64) {
 	before, passed, skipped := len(s.failures), 0, 0
@@ -127,12 +140,13 @@ func (s *summary) finish(p *pkg, seconds float64) {
 	for _, t := range p.tests {
 		switch {
 		case t.end == "fail" || t.end == "":
+			final := t.end == "" || standing.MatchString(t.output.String())
 			if t.end == "" {
 				t.output.WriteString("    (did not finish)\n")
 			}
 			fmt.Fprintf(&full, "\nFAIL %s %s\n%s", p.name, t.name, t.output.String())
 			if !t.parted || !p.childFailed(t) {
-				s.failures = append(s.failures, p.name+" "+t.name)
+				s.failures = append(s.failures, failure{p.name, t.name, final})
 			}
 		case t.parted:
 		case t.end == "skip":
@@ -144,7 +158,7 @@ func (s *summary) finish(p *pkg, seconds float64) {
 	}
 	s.passed += passed
 	if p.end == "fail" && len(s.failures) == before {
-		s.failures = append(s.failures, p.name)
+		s.failures = append(s.failures, failure{pkg: p.name, final: true})
 	}
 	if p.end == "fail" {
 		fmt.Fprintf(&full, "\nFAIL %s\n%s", p.name, p.output.String())
@@ -167,8 +181,8 @@ func (s *summary) commandFailed(err error) {
 	s.trouble = err
 }
 
-// close prints the end of the summary and tells whether all is well.
-func (s *summary) close() bool {
+// settle judges what the stream did not bring to an end.
+func (s *summary) settle() {
 	for _, p := range s.order {
 		if p.end == "" {
 			p.end = "fail"
@@ -177,13 +191,19 @@ func (s *summary) close() bool {
 		}
 	}
 	if len(s.failures) == 0 { // a build that failed takes a package along, which counts; this is for a cut stream
-		s.failures = append(s.failures, s.broken...)
+		for _, path := range s.broken {
+			s.failures = append(s.failures, failure{pkg: path, final: true})
+		}
 	}
+}
+
+// close prints the end of the summary and tells whether all is well.
+func (s *summary) close() bool {
+	s.settle()
 	s.printSkips()
+	s.printList("failed, but not again when run alone (to be looked into)", s.unsteady)
+	s.printList("failed", s.failures)
 	failed := len(s.failures)
-	if failed > 0 {
-		fmt.Fprintf(s.w, "\nfailed:\n  %s\n", strings.Join(s.failures, "\n  "))
-	}
 	good := failed == 0
 	if s.trouble != nil && good {
 		fmt.Fprintf(s.w, "\nno test failed, but the test command did: %v\n", s.trouble)
@@ -208,6 +228,15 @@ func (s *summary) printSkips() {
 	}
 	for _, r := range reasons {
 		fmt.Fprintf(s.w, "  %d: %s\n      %s\n", len(s.skips[r]), r, strings.Join(s.skips[r], "\n      "))
+	}
+}
+
+func (s *summary) printList(what string, list []failure) {
+	if len(list) > 0 {
+		fmt.Fprintf(s.w, "\n%s:\n", what)
+	}
+	for _, f := range list {
+		fmt.Fprintf(s.w, "  %s\n", f)
 	}
 }
 

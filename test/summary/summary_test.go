@@ -141,6 +141,63 @@ func TestRealStreams(t *testing.T) {
 	}
 }
 
+// A test that fails beside others and not alone is told apart from one that always fails.
+func TestFailuresRunAgain(t *testing.T) {
+	const imports = "package x\nimport (\"os\"; \"testing\")\n"
+	// once fails at its first run in a directory.
+	const once = "if _, err := os.Stat(\"ran-\"+t.Name()[:5]); err != nil { os.WriteFile(\"ran-\"+t.Name()[:5], nil, 0o644); t.Error(\"at first\") }"
+	for name, c := range map[string]struct {
+		source string
+		last   string
+		good   bool
+		has    string
+	}{
+		"passes alone": {
+			"func TestA(t *testing.T) { t.Run(\"b c+\", func(t *testing.T) {" + once + "}); t.Run(\"d\", func(t *testing.T) {}) }",
+			"2 passed, 0 failed, 0 skipped", true, "to be looked into):\n  example.test/x TestA/b_c+\n",
+		},
+		"fails always": {"func TestA(t *testing.T) { t.Error(\"always\"); _ = os.Args }", "0 passed, 1 failed, 0 skipped", false, "failed:\n  example.test/x TestA\n"},
+		"one of two": {
+			"func TestAlways(t *testing.T) { t.Error(\"always\") }\nfunc TestOnce(t *testing.T) {" + once + "}",
+			"1 passed, 1 failed, 0 skipped", false, "failed:\n  example.test/x TestAlways\n",
+		},
+		"skips then": {
+			"func TestA(t *testing.T) { if _, err := os.Stat(\"ran\"); err == nil { t.Skip(\"not now\") }; os.WriteFile(\"ran\", nil, 0o644); t.Error(\"at first\") }",
+			"0 passed, 1 failed, 0 skipped", false, "failed:\n",
+		},
+		"a race stands": {
+			"func TestA(t *testing.T) { t.Log(\"WARNING: DATA RACE\");" + once + "}",
+			"0 passed, 1 failed, 0 skipped", false, "failed:\n",
+		},
+		"a panic stands": {
+			"func TestA(t *testing.T) { if _, err := os.Stat(\"ran\"); err == nil { return }; os.WriteFile(\"ran\", nil, 0o644); panic(1) }",
+			"0 passed, 1 failed, 0 skipped", false, "failed:\n",
+		},
+		"many": {
+			"func TestA(t *testing.T) { for _, name := range []string{\"a\", \"b\", \"c\", \"d\", \"e\", \"f\"} { t.Run(name, func(t *testing.T) { if _, err := os.Stat(name); err != nil { os.WriteFile(name, nil, 0o644); t.Error(1) } }) } }",
+			"0 passed, 6 failed, 0 skipped", false, "failed:\n",
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			dir := t.TempDir()
+			write(t, filepath.Join(dir, "go.mod"), "module example.test/x\n\ngo 1.21\n")
+			write(t, filepath.Join(dir, "x_test.go"), imports+c.source+"\n")
+			var out strings.Builder
+			s := newSummary(&out)
+			command := []string{"env", "GOWORK=off", "go", "test", "-C", dir, "-json", "-count=1"}
+			if err := runCommand(append(command[:len(command):len(command)], "./..."), s.read); err != nil {
+				s.commandFailed(err)
+			}
+			s.again(command)
+			good := s.close()
+			if !strings.HasSuffix(out.String(), "\n"+c.last+"\n") || good != c.good || !strings.Contains(out.String(), c.has) {
+				t.Errorf("good=%v, want %v, the last line %q and %q in\n%s", good, c.good, c.last, c.has, out.String())
+			}
+		})
+	}
+}
+
 func TestACommandThatFailsWithoutAFailingTestIsAFailure(t *testing.T) {
 	var out strings.Builder
 	s := newSummary(&out)

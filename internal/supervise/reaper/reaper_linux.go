@@ -51,6 +51,7 @@ func Subreaper() error {
 func (r *Reaper) Start(start func() (pid int, err error)) (int, <-chan syscall.WaitStatus, error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
+	defer guard()()
 	pid, err := start()
 	if err != nil {
 		return 0, nil, err

@@ -1,4 +1,4 @@
-package supervise
+package reaper
 
 import (
 	"time"
@@ -9,13 +9,13 @@ import (
 	"hermes.example/hermes/internal/supervise/tree"
 )
 
-// stopPatience is how long a service may be stopped again and again before its exec.
+// stopPatience is how long a new process may be stopped again and again before its exec.
 const stopPatience = time.Second
 
-// guardStart watches a start until the returned function is called: it continues the new process when somebody stops it,
-// and kills it when that does not help. The service is the user's already then, and the reaper waits for the start with
-// its lock held: with it would wait all reaping and every signal.
-func guardStart() (stop func()) {
+// guard watches a start until the returned function is called: it continues the new process when somebody stops it, and
+// kills it when that does not help. The process is the user's already before its exec, and the start is waited for with
+// the lock held: with it would wait all reaping and every signal.
+func guard() (stop func()) {
 	began := time.Now()
 	return spawn.Guard(func() {
 		sig := unix.SIGCONT
