@@ -64,7 +64,8 @@ type player struct {
 func launch(t *testing.T, role, target string, args ...string) *player {
 	t.Helper()
 	p := &player{Cmd: exec.Command(os.Args[0], append([]string{target}, args...)...), err: new(strings.Builder)}
-	p.Env = append(os.Environ(), "STORE_ROLE="+role)
+	// The race detector would let each of them sleep for a second at its end.
+	p.Env = append(os.Environ(), "STORE_ROLE="+role, "GORACE=atexit_sleep_ms=0")
 	p.Stderr = p.err
 	p.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
 	in, err := p.StdinPipe()

@@ -26,7 +26,7 @@ type disk struct {
 func newDisk(t *testing.T, dir string) *disk {
 	t.Helper()
 	d := &disk{t, dir}
-	if err := errors.Join(os.WriteFile(d.path("image"), nil, 0o600), os.Truncate(d.path("image"), 24<<20)); err != nil {
+	if err := errors.Join(os.WriteFile(d.path("image"), nil, 0o600), os.Truncate(d.path("image"), 12<<20)); err != nil {
 		t.Fatal(err)
 	}
 	d.run("mkfs.ext4", "-q", "-F", d.path("image"))
@@ -86,7 +86,7 @@ func TestD35APowerCutLeavesTheOldOrTheNew(t *testing.T) {
 		t.Skipf("no disk can be made in a file: %v", cmp.Or(err, noLoop))
 	}
 	random := seeded(t)
-	machine.OnSmallDisk(t, "64m", func(t *testing.T, dir string) {
+	machine.OnSmallDisk(t, "32m", func(t *testing.T, dir string) {
 		if err := os.Chmod(dir, 0o755); err != nil {
 			t.Fatal(err)
 		}
@@ -109,7 +109,7 @@ func TestD35APowerCutLeavesTheOldOrTheNew(t *testing.T) {
 			t.Errorf("after it was rolled back: %v", err)
 		}
 
-		cuts := 10
+		cuts := 8
 		if os.Getenv("HERMES_SOAK") != "" {
 			cuts = 200
 		}
