@@ -90,3 +90,23 @@ func TestWhatACrashLeftIsGoneWithTheNextWrite(t *testing.T) {
 		t.Errorf("it was written through a link: %v", err)
 	}
 }
+
+func TestSweepTakesAwayOnlyWhatACrashLeft(t *testing.T) {
+	dir := t.TempDir()
+	path := filepath.Join(dir, "file")
+	if err := Sweep(path); err != nil {
+		t.Error(err)
+	}
+	for _, name := range []string{"file", ".file.staged", ".other.staged"} {
+		if err := os.WriteFile(filepath.Join(dir, name), nil, 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := Sweep(path); err != nil {
+		t.Error(err)
+	}
+	entries, err := os.ReadDir(dir)
+	if err != nil || len(entries) != 2 || entries[0].Name() != ".other.staged" || entries[1].Name() != "file" {
+		t.Errorf("there are %v, %v", entries, err)
+	}
+}

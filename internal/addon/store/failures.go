@@ -55,7 +55,7 @@ func (w *Writer) Remember(feature, reason string, lasting time.Duration) error {
 	}
 	now := w.o.Now().UTC()
 	all[feature] = Failure{reason[max(0, len(reason)-longestReason):], now, now.Add(min(lasting, longestMemory))}
-	return w.explain(save(w.failures(), failed{1, all}))
+	return w.save(w.failures(), failed{1, all})
 }
 
 // Forget makes the next use try again.
@@ -68,5 +68,5 @@ func (w *Writer) Forget(features ...string) error {
 	if len(all) == count {
 		return nil
 	}
-	return w.explain(save(w.failures(), failed{1, all}))
+	return w.save(w.failures(), failed{1, all})
 }

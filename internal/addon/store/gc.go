@@ -62,7 +62,7 @@ func (c *Collected) add(name string, err error) {
 
 // needed are the generations that stay in any case.
 func (w *Writer) needed(keep int) (func(Generation) bool, error) {
-	all, at, err := w.past()
+	all, at, err := w.readPast()
 	older := all[max(0, at-max(0, keep)):at]
 	return func(g Generation) bool {
 		return w.isCurrent(g) || slices.ContainsFunc(older, func(m moved) bool { return m.Digest == g.Digest })

@@ -23,15 +23,16 @@ type moved struct {
 // remembered is how many generations the history has at most.
 const remembered = 100
 
-// past is the history, and where in it the current generation is: behind its end if it is not in it.
-func (s *Store) past() (all []moved, at int, err error) {
+// readPast reads the history, and finds where in it the current generation is: behind its end if it is not there.
+func (s *Store) readPast() (all []moved, at int, err error) {
 	var p past
 	if err := load(s.history(), &p); err != nil {
 		return nil, 0, err
 	}
 	all = p.Generations
-	for at = len(all) - 1; at >= 0; at-- {
-		if s.isCurrent(s.generation(all[at].Digest)) {
+	to, err := os.Readlink(s.current())
+	for at = len(all) - 1; at >= 0 && err == nil; at-- {
+		if to == link+all[at].Digest {
 			return all, at, nil
 		}
 	}
@@ -46,12 +47,12 @@ func (s *Store) isCurrent(g Generation) bool {
 
 // remember writes down that a generation follows the current one.
 func (w *Writer) remember(g Generation) error {
-	all, at, err := w.past()
+	all, at, err := w.readPast()
 	if err != nil || w.isCurrent(g) {
 		return err
 	}
 	all = append(all[:min(at+1, len(all))], moved{g.Digest, w.o.Now().UTC()})
-	return save(w.history(), past{1, all[max(0, len(all)-remembered):]})
+	return w.save(w.history(), past{1, all[max(0, len(all)-remembered):]})
 }
 
 // ErrNoEarlier says that there is nothing to go back to.
@@ -68,7 +69,7 @@ func (w *Writer) Rollback(ctx context.Context) (Generation, error) {
 }
 
 func (w *Writer) rollback(ctx context.Context) (Generation, error) {
-	all, at, err := w.past()
+	all, at, err := w.readPast()
 	if err != nil {
 		return Generation{}, err
 	}
@@ -89,7 +90,7 @@ func (w *Writer) rollback(ctx context.Context) (Generation, error) {
 	}
 	// If it stood behind the current one, too, it would be taken for that one.
 	if at+1 < len(all) {
-		if err := save(w.history(), past{1, all[:at+1]}); err != nil {
+		if err := w.save(w.history(), past{1, all[:at+1]}); err != nil {
 			return Generation{}, err
 		}
 	}

@@ -144,7 +144,7 @@ func TestTheHistoryIsBounded(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if all, at, err := s.past(); err != nil || len(all) != remembered || at != remembered-1 {
+	if all, at, err := s.readPast(); err != nil || len(all) != remembered || at != remembered-1 {
 		t.Errorf("%d, at %d: %v", len(all), at, err)
 	}
 }

@@ -47,7 +47,7 @@ var killing = map[string]killed{
 		},
 		phase: func(s *Store, before Generation) string {
 			all, _ := s.all()
-			history, _, _ := s.past()
+			history, _, _ := s.readPast()
 			wanted, _ := s.Desired()
 			abi, _ := s.ActiveABI()
 			switch left, _ := os.ReadDir(s.staging()); {
@@ -112,7 +112,7 @@ var killing = map[string]killed{
 // many are features enough for the removal of their files to be hit.
 var many = func() []string {
 	var all []string
-	for i := range 8 {
+	for i := range 4 {
 		all = append(all, fmt.Sprintf("c.n%02d", i))
 	}
 	return all
@@ -120,15 +120,7 @@ var many = func() []string {
 
 // TestD35AKilledWriterLeavesTheOldOrTheNew kills a process at any moment of a publication, a rollback and a collection.
 func TestD35AKilledWriterLeavesTheOldOrTheNew(t *testing.T) {
-	seed := uint64(time.Now().UnixNano())
-	if text := os.Getenv("HERMES_SEED"); text != "" {
-		var err error
-		if seed, err = strconv.ParseUint(text, 10, 64); err != nil {
-			t.Fatal(err)
-		}
-	}
-	t.Logf("HERMES_SEED=%d", seed)
-	random := rand.New(rand.NewPCG(seed, 0))
+	random := seeded(t)
 	kills, least := 20, 0
 	if os.Getenv("HERMES_SOAK") != "" {
 		kills, least = 300, 10
@@ -165,6 +157,20 @@ func (k killed) run(t *testing.T, random *rand.Rand, kills, least int) {
 			t.Errorf("%s was hit %d times only", phase, hit[phase])
 		}
 	}
+}
+
+// seeded is chance that can be had again.
+func seeded(t *testing.T) *rand.Rand {
+	t.Helper()
+	seed := uint64(time.Now().UnixNano())
+	if text := os.Getenv("HERMES_SEED"); text != "" {
+		var err error
+		if seed, err = strconv.ParseUint(text, 10, 64); err != nil {
+			t.Fatal(err)
+		}
+	}
+	t.Logf("HERMES_SEED=%d", seed)
+	return rand.New(rand.NewPCG(seed, 0))
 }
 
 // prepare brings about the state before, with the mark of another ABI, so that the last step is to be seen.

@@ -23,7 +23,7 @@ func (s *Store) List() ([]Listed, error) {
 	if err != nil {
 		return nil, fmt.Errorf("cannot list the generations: %w", err)
 	}
-	history, at, err := s.past()
+	history, at, err := s.readPast()
 	if err != nil {
 		return nil, err
 	}

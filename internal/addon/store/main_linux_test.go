@@ -19,6 +19,7 @@ import (
 
 	"hermes.example/hermes/internal/addon/lock"
 	"hermes.example/hermes/internal/addon/manifest"
+	"hermes.example/hermes/internal/rmtree"
 )
 
 const (
@@ -63,7 +64,8 @@ type player struct {
 func launch(t *testing.T, role, target string, args ...string) *player {
 	t.Helper()
 	p := &player{Cmd: exec.Command(os.Args[0], append([]string{target}, args...)...), err: new(strings.Builder)}
-	p.Env = append(os.Environ(), "STORE_ROLE="+role)
+	// The race detector would let each of them sleep for a second at its end.
+	p.Env = append(os.Environ(), "STORE_ROLE="+role, "GORACE=atexit_sleep_ms=0")
 	p.Stderr = p.err
 	p.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
 	in, err := p.StdinPipe()
@@ -99,7 +101,7 @@ func open(t testing.TB, target, abi, tag string) *Store {
 	}
 	// Whoever is not root cannot remove a directory that is closed, and the test's own is removed without opening it.
 	t.Cleanup(func() {
-		if err := removeTree(s.private()); err != nil {
+		if err := rmtree.Empty(s.target); err != nil {
 			t.Error(err)
 		}
 	})

@@ -78,18 +78,17 @@ func describe(staged Staged, text, sbom []byte, m manifest.Manifest) error {
 	}
 	// These need no helper: the whole tree is brought to the disk before it gets its name.
 	for name, content := range proofs(m) {
-		if err := write(filepath.Join(features, name), content, 0o444); err != nil {
+		if err := write(filepath.Join(features, name), content, fileMode); err != nil {
 			return err
 		}
 	}
-	if err := os.Chmod(features, 0o555); err != nil {
+	if err := os.Chmod(features, dirMode); err != nil {
 		return err
 	}
 	return cmp.Or(
-		write(filepath.Join(staged.Dir, manifestFile), text, 0o444),
-		write(filepath.Join(staged.Dir, sbomFile), sbom, 0o444),
-		// Its owner can write it, or NFS would not let it be locked.
-		write(filepath.Join(staged.Dir, lockFile), nil, 0o644))
+		write(filepath.Join(staged.Dir, manifestFile), text, fileMode),
+		write(filepath.Join(staged.Dir, sbomFile), sbom, fileMode),
+		write(filepath.Join(staged.Dir, lockFile), nil, lockMode))
 }
 
 // write makes a file that was not there, with the mode whatever the umask.
@@ -126,7 +125,7 @@ func (w *Writer) arrive(ctx context.Context, staged Staged, g Generation) error 
 		return err
 	}
 	// Not before: a directory that cannot be written cannot get another parent.
-	if err := os.Chmod(g.Dir, 0o555); err != nil {
+	if err := os.Chmod(g.Dir, dirMode); err != nil {
 		return err
 	}
 	return cmp.Or(atomicfile.SyncDir(g.Dir), atomicfile.SyncDir(w.generations()))

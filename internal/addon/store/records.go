@@ -25,12 +25,15 @@ func load(path string, into any) error {
 	return nil
 }
 
-func save(path string, from any) error {
+func (w *Writer) save(path string, from any) error {
+	if err := w.valid(); err != nil {
+		return err
+	}
 	text, err := json.Marshal(from)
 	if err != nil {
 		return err
 	}
-	return atomicfile.WriteAlone(path, append(text, '\n'), 0o644)
+	return w.explain(atomicfile.WriteAlone(path, append(text, '\n'), 0o644))
 }
 
 // wanted is desired.json.
@@ -54,10 +57,7 @@ func (w *Writer) SetDesired(features []string) error {
 	if before, err := w.Desired(); err == nil && slices.Equal(before, features) {
 		return nil
 	}
-	if err := w.valid(); err != nil {
-		return err
-	}
-	return w.explain(save(w.desired(), wanted{1, features}))
+	return w.save(w.desired(), wanted{1, features})
 }
 
 // follow makes wanted what the next generation has, and not wanted what only the current one has. What neither has,

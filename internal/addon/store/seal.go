@@ -16,6 +16,8 @@ const (
 	dirMode  fs.FileMode = 0o555
 	fileMode fs.FileMode = 0o444
 	execMode fs.FileMode = 0o555
+	// Its owner can write it, or NFS would not let it be locked.
+	lockMode fs.FileMode = 0o644
 )
 
 func modeOf(f manifest.File) fs.FileMode {
@@ -28,13 +30,19 @@ func modeOf(f manifest.File) fs.FileMode {
 // seal checks that exactly the files of the manifest are staged, and closes them. Their content was read a moment ago
 // when the manifest was made. Directories without files, which wheels may have, go: no manifest tells of them.
 func seal(ctx context.Context, staged Staged, m manifest.Manifest) error {
-	if top, err := os.ReadDir(staged.Dir); err != nil || len(top) != 1 || top[0].Name() != sitePackages {
-		return fmt.Errorf("beside site-packages something else was staged: %v %v", top, err)
+	top, err := os.ReadDir(staged.Dir)
+	if err != nil {
+		return err
+	}
+	for _, e := range top {
+		if e.Name() != sitePackages {
+			return fmt.Errorf("%s was staged beside site-packages", e.Name())
+		}
 	}
 	site := staged.SitePackages()
 	rest, dirs := inventory(m), m.Dirs()
 	var empty []string
-	err := filepath.WalkDir(site, func(path string, d fs.DirEntry, err error) error {
+	err = filepath.WalkDir(site, func(path string, d fs.DirEntry, err error) error {
 		if err != nil {
 			return err
 		}
@@ -70,7 +78,7 @@ func seal(ctx context.Context, staged Staged, m manifest.Manifest) error {
 			return err
 		}
 	}
-	// Directories last, and from within: what is in one that is closed could not be changed.
+	// Directories last: nothing can be removed from one that is closed.
 	for name := range dirs {
 		if err := os.Chmod(filepath.Join(site, name), dirMode); err != nil {
 			return err

@@ -86,7 +86,7 @@ func (v *verification) say(path, why string) {
 func (v *verification) expect(m manifest.Manifest) {
 	v.expected = map[string]expectation{
 		".": {mode: dirMode | fs.ModeDir}, sitePackages: {mode: dirMode | fs.ModeDir}, featuresDir: {mode: dirMode | fs.ModeDir},
-		manifestFile: {mode: fileMode, size: -1}, sbomFile: {mode: fileMode, size: -1}, lockFile: {mode: 0o644},
+		manifestFile: {mode: fileMode, size: -1}, sbomFile: {mode: fileMode, size: -1}, lockFile: {mode: lockMode},
 	}
 	for dir := range m.Dirs() {
 		v.expected[sitePackages+"/"+dir] = expectation{mode: dirMode | fs.ModeDir}

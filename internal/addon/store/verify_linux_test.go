@@ -20,9 +20,12 @@ var damages = map[string]struct {
 		path := dir + "/site-packages/a_one/m1.py"
 		return errors.Join(os.Chmod(path, 0o644), os.WriteFile(path, []byte("# b.one 1\n"), 0), os.Chmod(path, 0o444))
 	}, "site-packages/a_one/m1.py"},
-	"cut short":    {func(dir string) error { return os.Truncate(dir+"/site-packages/a_one/m1.py", 3) }, "site-packages/a_one/m1.py"},
+	"cut short": {func(dir string) error {
+		path := dir + "/site-packages/a_one/m1.py"
+		return errors.Join(os.Chmod(path, 0o644), os.Truncate(path, 3), os.Chmod(path, 0o444))
+	}, "site-packages/a_one/m1.py"},
 	"missing":      {func(dir string) error { return opened(dir+"/site-packages/a_one", "m1.py", os.Remove) }, "site-packages/a_one/m1.py"},
-	"package gone": {func(dir string) error { return opened(dir+"/site-packages", "a_one", os.RemoveAll) }, "site-packages/a_one"},
+	"package gone": {func(dir string) error { return opened(dir+"/site-packages", "a_one", removeTree) }, "site-packages/a_one"},
 	"extra": {func(dir string) error {
 		return opened(dir+"/site-packages", "sitecustomize.py", func(path string) error { return os.WriteFile(path, nil, 0o444) })
 	}, "site-packages/sitecustomize.py"},

@@ -40,6 +40,9 @@ func (e *NotWritableError) Unwrap() error { return e.Err }
 
 // explain names the target where the reason is that nobody may write it.
 func (s *Store) explain(err error) error {
+	if known := (*NotWritableError)(nil); errors.As(err, &known) {
+		return err
+	}
 	if errors.Is(err, fs.ErrPermission) || errors.Is(err, syscall.EROFS) {
 		return &NotWritableError{s.target, err}
 	}

@@ -33,6 +33,18 @@ var storeVariants = []variant{
 		new:  "	g := w.generation(manifest.Digest(text))\n	if err := w.swap(g); err != nil {\n		return g, err\n	}\n	return g, syncAll(staged.Dir)\n",
 	},
 	{
+		name: "D35-not-on-the-disk", test: "TestD35APowerCutLeavesTheOldOrTheNew", in: "internal/addon/store",
+		file: "internal/addon/store/publish.go",
+		old:  "manifest.Digest(text)), syncAll(staged.Dir)",
+		new:  "manifest.Digest(text)), nil",
+	},
+	{
+		name: "D35-current-not-on-the-disk", test: "TestD35APowerCutLeavesTheOldOrTheNew", in: "internal/addon/store",
+		file: "internal/addon/store/publish.go",
+		old:  "cmp.Or(atomicfile.SyncDir(w.own()), os.Remove(dir))",
+		new:  "os.Remove(dir)",
+	},
+	{
 		name: "D35-staged-in-its-place", test: "TestD35NothingIsSeenBeforeItIsPublished", in: "internal/addon/store",
 		file: "internal/addon/store/writer.go",
 		old:  "	return Staged{dir}, nil\n",
