@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"hermes.example/hermes/internal/addon/unavailable"
+	"hermes.example/hermes/test/wheels"
 )
 
 func TestAFeatureIsInstalledAtItsFirstUse(t *testing.T) {
@@ -79,12 +80,37 @@ func TestWhatCannotBeHad(t *testing.T) {
 	if d.digest() != "" {
 		t.Error("something was published")
 	}
+	d.env["HERMES_MANAGED"] = "nixos"
+	d.refuses(d.manager(), "search.one", unavailable.Unsupported, "unsupported on", "-managed installs")
+	delete(d.env, "HERMES_MANAGED")
 	d.env["HERMES_DISABLE_LAZY_INSTALLS"] = "true"
 	d.refuses(d.manager(), "search.one", unavailable.Disabled, "HERMES_DISABLE_LAZY_INSTALLS")
 	d.env["HERMES_LAZY_INSTALL_TARGET"] = d.store()
 	d.ensure("search.one")
 	d.env["HERMES_RUNTIME"] = filepath.Join(d.home, "none")
 	d.refuses(d.manager(), "tts.voice", unavailable.NoRuntime)
+}
+
+// A version of the core that is newer than a pin is neither replaced nor hidden, and what happens to lie in the store's
+// directory is nobody's wish.
+func TestD48NothingIsDowngradedAndPresenceIsNoUse(t *testing.T) {
+	d := newDesk(t)
+	d.features[0].Specs = []string{"core-lib==1.0"}
+	d.index.Add(wheels.Wheel{Name: "core-lib", Version: "1.0", Files: map[string]string{"core_lib/__init__.py": "who = 'older'\n"}})
+	d.refuses(d.manager(), "search.one", unavailable.Conflict, "core-lib", "1.0", "1.5")
+	flat := filepath.Join(d.store(), "voice_sdk-3.0.dist-info")
+	if err := os.MkdirAll(flat, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(filepath.Join(flat, "METADATA"), []byte("Metadata-Version: 2.1\nName: voice-sdk\nVersion: 3.0\n"), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	if all := d.manager().Refresh(d.ctx()); len(all) > 0 || d.manager().Has(d.ctx(), "tts.voice") {
+		t.Errorf("presence counts: %+v", all)
+	}
+	if got := d.python("import core_lib; print(core_lib.who)"); got != "core" {
+		t.Errorf("Python says %q", got)
+	}
 }
 
 func TestTwoFeaturesThatCannotBeThereBoth(t *testing.T) {

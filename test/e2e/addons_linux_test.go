@@ -54,7 +54,7 @@ func TestAddons(t *testing.T) {
 		if err := json.Unmarshal([]byte(r.stdout), &refused); err != nil || r.code != 1 || refused.Feature != "tts.edge" || refused.Kind != "rejected" || !strings.Contains(refused.Reason, "json.py") {
 			t.Errorf("a wheel that shadows the standard library: %v, %+v, %v", err, refused, r)
 		}
-		if r := w.hermes("addon", "ensure", "search.exa"); r.code != 0 || !strings.Contains(r.stderr, "search.exa is installed") {
+		if r := w.hermes("addon", "ensure", "search.exa"); r.code != 0 || !strings.Contains(r.stderr, "search.exa is installed") || strings.Contains(r.stderr, "?") {
 			t.Fatalf("ensure: %v", r)
 		}
 		if imports() != "exa" {
