@@ -3,11 +3,8 @@ package docker
 import (
 	"context"
 	"crypto/rand"
-	"errors"
-	"fmt"
 	"path/filepath"
 	"strings"
-	"time"
 
 	"github.com/moby/moby/api/types/container"
 	"github.com/moby/moby/api/types/mount"
@@ -26,12 +23,6 @@ const chorePrefix = "chore-"
 
 // chore makes a container for as long as do takes.
 func (e *Engine) chore(ctx context.Context, config container.Config, host container.HostConfig, do func(id string) error) error {
-	return e.namedChore(ctx, "", config, host, do)
-}
-
-// namedChore is a chore whose container has a name, unless that is empty. A daemon gives
-// a name once at a time.
-func (e *Engine) namedChore(ctx context.Context, called string, config container.Config, host container.HostConfig, do func(id string) error) error {
 	name := chorePrefix + strings.ToLower(rand.Text())
 	lock, err := rundir.Acquire(ctx, filepath.Join(e.run, lockName(name)))
 	if err != nil {
@@ -41,57 +32,12 @@ func (e *Engine) namedChore(ctx context.Context, called string, config container
 	config.Entrypoint = []string{contained.Program}
 	config.Labels = map[string]string{labelChore: name, labelRun: e.runLabel(), "hermes-agent": "1"}
 	host.NetworkMode, host.CapDrop = "none", []string{"ALL"}
-	made, err := e.api.ContainerCreate(ctx, client.ContainerCreateOptions{Name: called, Config: &config, HostConfig: &host})
-	if isTaken(err) {
-		return errTaken
-	}
+	made, err := e.api.ContainerCreate(ctx, client.ContainerCreateOptions{Config: &config, HostConfig: &host})
 	if err != nil {
 		return explain(err)
 	}
 	defer e.discard(ctx, made.ID)
 	return do(made.ID)
-}
-
-// errTaken means that another container has the name.
-var errTaken = errors.New("the container's name is taken")
-
-// patience is how long somebody else may need for a chore that all wait for.
-const patience = time.Minute
-
-// alone does a chore that only one caller of the daemon may do at a time, whoever and
-// wherever they are: the container's name is the lock. Who was killed with it leaves a
-// container that nobody removes, so it is taken away from whoever has it for too long.
-func (e *Engine) alone(ctx context.Context, called string, config container.Config, host container.HostConfig, do func(id string) error) error {
-	for {
-		err := e.namedChore(ctx, called, config, host, do)
-		if !errors.Is(err, errTaken) {
-			return err
-		}
-		if err := e.outlast(ctx, called, patience); err != nil {
-			return err
-		}
-	}
-}
-
-// outlast waits until somebody else's chore is over, and ends it after the bound.
-func (e *Engine) outlast(ctx context.Context, called string, bound time.Duration) error {
-	found, err := e.api.ContainerInspect(ctx, called, client.ContainerInspectOptions{})
-	switch {
-	case isNotFound(err):
-		return nil
-	case err != nil:
-		return explain(err)
-	case found.Container.Config.Labels[labelChore] == "":
-		return fmt.Errorf("a container of somebody else is called %q: remove or rename it", called)
-	}
-	patient, cancel := context.WithTimeout(ctx, bound)
-	defer cancel()
-	err = e.awaitRemoval(patient, found.Container.ID)
-	if patient.Err() != nil && ctx.Err() == nil {
-		e.discard(ctx, found.Container.ID)
-		return nil
-	}
-	return err
 }
 
 // withUnstarted is a chore that needs nothing to run.

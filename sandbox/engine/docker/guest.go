@@ -4,14 +4,16 @@ import (
 	"archive/tar"
 	"bytes"
 	"context"
+	"crypto/rand"
 	"errors"
 	"fmt"
 	"io"
 	"os"
 	"path"
 	"path/filepath"
+	"strings"
+	"time"
 
-	"github.com/moby/moby/api/types/container"
 	"github.com/moby/moby/api/types/mount"
 	"github.com/moby/moby/client"
 
@@ -44,12 +46,12 @@ func (e *Engine) stamp(build string) string {
 // through a container that is made for that, of any image, and never started. That is
 // done once: afterwards a file says which volume of which daemon was seen to be whole.
 func (e *Engine) putGuest(ctx context.Context, image string) error {
-	volume, err := e.api.VolumeCreate(ctx, client.VolumeCreateOptions{Name: e.guestVolume(), Labels: map[string]string{labelVolume: e.build, "hermes-agent": "1"}})
+	v, err := e.makeVolume(ctx, client.VolumeCreateOptions{Name: e.guestVolume(), Labels: map[string]string{labelVolume: e.build, "hermes-agent": "1"}})
 	if err != nil {
 		return fmt.Errorf("cannot make the volume of the guest: %w", explain(err))
 	}
 	// One that was removed and made again has another time.
-	seen := []byte(volume.Volume.Mountpoint + " " + volume.Volume.CreatedAt + "\n")
+	seen := []byte(v.Mountpoint + " " + v.CreatedAt + "\n")
 	whole := func() bool {
 		have, err := os.ReadFile(e.stamp(e.build))
 		return err == nil && bytes.Equal(have, seen)
@@ -78,10 +80,7 @@ func (e *Engine) fillVolume(ctx context.Context, image string) error {
 	}
 	volume := e.guestMount()
 	volume.ReadOnly = false
-	// All callers of the daemon share the volume: two who fill it at once would spoil it, and who
-	// starts a container meanwhile would find no program there.
-	host := container.HostConfig{Mounts: []mount.Mount{volume}}
-	return e.alone(ctx, e.guestVolume(), container.Config{Image: image}, host, func(id string) error {
+	return e.withUnstarted(ctx, image, []mount.Mount{volume}, func(id string) error {
 		if whole, err := e.holdsGuest(ctx, id, program); err != nil || whole {
 			return err
 		}
@@ -92,20 +91,40 @@ func (e *Engine) fillVolume(ctx context.Context, image string) error {
 		if _, err := e.api.CopyToContainer(ctx, id, client.CopyToContainerOptions{DestinationPath: contained.Bin, Content: archive}); err != nil {
 			return explain(err)
 		}
-		whole, err := e.holdsGuest(ctx, id, program)
-		if err == nil && !whole {
-			err = errors.New("it reads back something else than was written")
-		}
-		return err
+		return e.readBack(ctx, id, program)
 	})
 }
 
+// readBack makes sure of what was written. Somebody else who fills the volume at the same time takes the name away for
+// a moment.
+func (e *Engine) readBack(ctx context.Context, id string, program []byte) error {
+	for range 20 {
+		if whole, err := e.holdsGuest(ctx, id, program); err != nil || whole {
+			return err
+		}
+		select {
+		case <-ctx.Done():
+			return ctx.Err()
+		case <-time.After(50 * time.Millisecond):
+		}
+	}
+	return errors.New("it reads back something else than was written")
+}
+
+// archived is the program under a name that nobody else gives, and then, by a link, under its own: that name never
+// stands for half of it. Callers of one daemon who see none of each other's locks may fill the volume at once, and the
+// containers of one of them start while another still writes.
 func archived(program []byte) (io.Reader, error) {
 	var archive bytes.Buffer
 	w := tar.NewWriter(&archive)
-	err := w.WriteHeader(&tar.Header{Name: path.Base(contained.Program), Mode: 0o555, Size: int64(len(program))})
+	name := path.Base(contained.Program)
+	written := name + "." + strings.ToLower(rand.Text())
+	err := w.WriteHeader(&tar.Header{Name: written, Mode: 0o555, Size: int64(len(program))})
 	if err == nil {
 		_, err = w.Write(program)
+	}
+	if err == nil {
+		err = w.WriteHeader(&tar.Header{Typeflag: tar.TypeLink, Name: name, Linkname: written, Mode: 0o555})
 	}
 	return &archive, errors.Join(err, w.Close())
 }

@@ -12,6 +12,8 @@ import (
 
 	"github.com/containerd/errdefs"
 	"github.com/moby/moby/api/types/container"
+	"github.com/moby/moby/api/types/volume"
+	"github.com/moby/moby/client"
 )
 
 // Podman speaks as Docker does, but for what is here.
@@ -29,6 +31,16 @@ func isNotFound(err error) bool {
 // own, too.
 func isTaken(err error) bool {
 	return errdefs.IsConflict(err) || errdefs.IsInternal(err) && strings.Contains(err.Error(), "name is already in use")
+}
+
+// makeVolume makes a volume, or finds the one that is there. Podman fails if somebody else makes it at the same time.
+func (e *Engine) makeVolume(ctx context.Context, o client.VolumeCreateOptions) (volume.Volume, error) {
+	made, err := e.api.VolumeCreate(ctx, o)
+	if err == nil || !strings.Contains(err.Error(), "volume already exists") {
+		return made.Volume, err
+	}
+	found, err := e.api.VolumeInspect(ctx, o.Name, client.VolumeInspectOptions{})
+	return found.Volume, err
 }
 
 // hasStopped says whether a container ran and does no more. Podman has names for the
