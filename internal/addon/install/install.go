@@ -38,6 +38,9 @@ type Installer struct {
 	MinAge time.Duration
 	// Offline forbids the network.
 	Offline bool
+	// Fresh forgets what was kept before it installs. The tools do not look again at what they have unpacked once, and a
+	// crash of the machine may have left files in the cache that were never written.
+	Fresh bool
 	// Measure, where it is set, is asked for the size of a file of which an index does not say it. Only who makes locks
 	// to be shipped has the time.
 	Measure  func(ctx context.Context, url string) int64
@@ -71,6 +74,9 @@ func (i Installer) Install(ctx context.Context, packages []lock.Package, into st
 		return err
 	}
 	defer s.close()
+	if err := s.forget(); err != nil {
+		return err
+	}
 	if err := s.write("requirements.txt", lock.Requirements(packages)); err != nil {
 		return err
 	}

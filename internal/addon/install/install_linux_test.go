@@ -182,6 +182,43 @@ func TestD50UVTakesWhatPipKept(t *testing.T) {
 	}
 }
 
+// What a crash of the machine made of the cache is installed again and again, until somebody asks for a fresh start.
+func TestAFreshStartForgetsTheCache(t *testing.T) {
+	x := wheels.Serve(t, sample()...)
+	i := installer(t, withUV(t), x.URL)
+	contents := func() string {
+		t.Helper()
+		into := target(t)
+		if err := install(t, i, locked(sample()...), into); err != nil {
+			t.Fatal(err)
+		}
+		text, err := os.ReadFile(filepath.Join(into, "beta.py"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		return string(text)
+	}
+	good := contents()
+	cached, err := filepath.Glob(filepath.Join(i.Cache, "uv/archive-v0/*/beta.py"))
+	if err != nil || len(cached) != 1 {
+		t.Fatalf("in the cache is %v, %v", cached, err)
+	}
+	if err := os.Truncate(cached[0], 0); err != nil {
+		t.Fatal(err)
+	}
+	if got := contents(); got != "" {
+		t.Errorf("uv has looked at its cache again: %q; Fresh is needed no more", got)
+	}
+	i.Fresh = true
+	if got := contents(); got != good {
+		t.Errorf("it is %q", got)
+	}
+	i.Offline = true // when there is nothing but the cache
+	if got := contents(); got != good {
+		t.Errorf("offline it is %q", got)
+	}
+}
+
 // moved is the cache elsewhere, with only its wheels.
 func moved(t *testing.T, cache string) string {
 	t.Helper()

@@ -114,7 +114,7 @@ func (s *session) attempt(ctx context.Context, w Wish, resolve resolver) ([]lock
 	free.Core = nil
 	if len(w.Core) > 0 && !s.Offline {
 		if _, err := resolve(ctx, free, before); err == nil {
-			return nil, unavailable.Because(unavailable.Conflict, fmt.Errorf("%s cannot be had beside the core's versions: %s", w.Feature, exit.words()), "")
+			return nil, unavailable.Because(unavailable.Conflict, fmt.Errorf("%s cannot be had beside the core's versions: %s", w.Feature, exit.conflict()), "")
 		}
 	}
 	return nil, failed("", "cannot resolve %s: %s", w.Feature, exit.words())
@@ -124,7 +124,7 @@ func (s *session) attempt(ctx context.Context, w Wish, resolve resolver) ([]lock
 // has only younger releases: uv takes no file to be old enough whose age it does not know.
 func (s *session) tooYoung(feature, words string) error {
 	why, what := "there are only younger ones that fit", "wait, or set "+MinAgeVariable+" to fewer days"
-	if strings.Contains(words, "missing an upload date") {
+	if strings.Contains(words, "missing an upload date") || strings.Contains(words, "not provide upload-time") { // uv's words, pip's words
 		why, what = "the package index gives no upload times", "use one that does, or set "+MinAgeVariable+"=0 to take releases of any age"
 	}
 	return failed(what, "cannot resolve %s with releases that are at least %s old, which is the policy: %s", feature, days(s.minAge()), why)
