@@ -45,6 +45,7 @@ func TestA96ExactlyTheListIsInstalled(t *testing.T) {
 
 // A99, with the pip that Python carries: even that one leaves the core as it is.
 func TestA99EnsurepipLeavesTheCoreAsItIs(t *testing.T) {
+	t.Parallel()
 	r := venv(t)
 	if out, err := runPython(r, "-c", "import ensurepip; ensurepip.version()"); err != nil {
 		t.Skipf("this Python carries no pip: %s", out)
@@ -231,6 +232,7 @@ func moved(t *testing.T, cache string) string {
 
 // An index that fails in the middle, or sends something else, leaves nothing, and the next attempt succeeds.
 func TestAnIndexThatFailsIsSaid(t *testing.T) {
+	t.Parallel()
 	t.Run("pip", func(t *testing.T) { failing(t, withPip(t), wheels.Fault{Wrong: true}) })
 	for name, fault := range map[string]wheels.Fault{
 		"cut":     {Cut: true},
@@ -274,7 +276,7 @@ func TestASilentIndexEndsWithTheTimeAndShowsNoSecret(t *testing.T) {
 		x.Break("*", wheels.Fault{Silent: true})
 		var log bytes.Buffer
 		i := installer(t, r, address, "UV_INDEX_OTHER_PASSWORD=another-secret")
-		i.Timeout = 4 * time.Second
+		i.Timeout = 2 * time.Second
 		i.Log = slog.New(slog.NewTextHandler(&log, nil))
 		ended := make(chan error)
 		ctx, cancel := context.WithTimeout(t.Context(), bound)

@@ -147,6 +147,7 @@ func TestD47TheMinimumAgeIsNamed(t *testing.T) {
 }
 
 func TestPipResolvesWithoutUV(t *testing.T) {
+	t.Parallel()
 	x := wheels.Serve(t, appOne, appTwo, depOne, depTwo, depThree)
 	i := installer(t, withPip(t), x.URL)
 	i.MinAge = -1
