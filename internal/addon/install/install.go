@@ -81,7 +81,7 @@ func (i Installer) Install(ctx context.Context, packages []lock.Package, into st
 		return err
 	}
 	if err := s.install(ctx, packages, into); err != nil {
-		if left := clear(into); left != nil {
+		if left := removeContents(into); left != nil {
 			s.Log.Warn("cannot remove what a failed installation left", "dir", into, "error", left)
 		}
 		return err
@@ -110,7 +110,15 @@ func (s *session) install(ctx context.Context, packages []lock.Package, into str
 	if err != nil {
 		return err
 	}
-	return s.installByPip(ctx, pip, packages, into, complete)
+	return lastRung(s.installByPip(ctx, pip, packages, into, complete))
+}
+
+// lastRung is for what vanishes when there is nothing else left to try.
+func lastRung(err error) error {
+	if errors.Is(err, errVanished) {
+		return failed("build the runtime again", "cannot start the runtime's interpreter: %w", err)
+	}
+	return err
 }
 
 // emptyDirectory makes sure that an installer has nothing to merge with: pip leaves directories that exist as they are
@@ -130,8 +138,8 @@ func emptyDirectory(dir string) error {
 	return nil
 }
 
-// clear takes away what an attempt left.
-func clear(dir string) error {
+// removeContents takes away what an attempt left.
+func removeContents(dir string) error {
 	entries, err := os.ReadDir(dir)
 	if err != nil {
 		return err

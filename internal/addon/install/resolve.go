@@ -91,7 +91,8 @@ func (s *session) resolve(ctx context.Context, w Wish) ([]lock.Package, error) {
 	if err != nil {
 		return nil, err
 	}
-	return s.attempt(ctx, w, s.pipResolver(pip))
+	packages, err := s.attempt(ctx, w, s.pipResolver(pip))
+	return packages, lastRung(err)
 }
 
 // attempt resolves, and when that fails finds out what it was: it leaves out one demand after the other.
