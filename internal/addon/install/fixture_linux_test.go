@@ -77,8 +77,9 @@ func sample() []wheels.Wheel {
 	}
 }
 
-// tools runs a test with each of them.
+// tools runs a test with each of them, beside other tests: pip takes seconds to start.
 func tools(t *testing.T, test func(t *testing.T, r *sealed.Runtime)) {
+	t.Parallel()
 	t.Run("uv", func(t *testing.T) { test(t, withUV(t)) })
 	t.Run("pip", func(t *testing.T) { test(t, withPip(t)) })
 }

@@ -38,6 +38,9 @@ type Installer struct {
 	MinAge time.Duration
 	// Offline forbids the network.
 	Offline bool
+	// Fresh forgets what was kept before it installs. The tools do not look again at what they have unpacked once, and a
+	// crash of the machine may have left files in the cache that were never written.
+	Fresh bool
 	// Measure, where it is set, is asked for the size of a file of which an index does not say it. Only who makes locks
 	// to be shipped has the time.
 	Measure  func(ctx context.Context, url string) int64
@@ -71,11 +74,14 @@ func (i Installer) Install(ctx context.Context, packages []lock.Package, into st
 		return err
 	}
 	defer s.close()
+	if err := s.forget(); err != nil {
+		return err
+	}
 	if err := s.write("requirements.txt", lock.Requirements(packages)); err != nil {
 		return err
 	}
 	if err := s.install(ctx, packages, into); err != nil {
-		if left := clear(into); left != nil {
+		if left := removeContents(into); left != nil {
 			s.Log.Warn("cannot remove what a failed installation left", "dir", into, "error", left)
 		}
 		return err
@@ -104,7 +110,15 @@ func (s *session) install(ctx context.Context, packages []lock.Package, into str
 	if err != nil {
 		return err
 	}
-	return s.installByPip(ctx, pip, packages, into, complete)
+	return lastRung(s.installByPip(ctx, pip, packages, into, complete))
+}
+
+// lastRung is for what vanishes when there is nothing else left to try.
+func lastRung(err error) error {
+	if errors.Is(err, errVanished) {
+		return failed("build the runtime again", "cannot start the runtime's interpreter: %w", err)
+	}
+	return err
 }
 
 // emptyDirectory makes sure that an installer has nothing to merge with: pip leaves directories that exist as they are
@@ -124,8 +138,8 @@ func emptyDirectory(dir string) error {
 	return nil
 }
 
-// clear takes away what an attempt left.
-func clear(dir string) error {
+// removeContents takes away what an attempt left.
+func removeContents(dir string) error {
 	entries, err := os.ReadDir(dir)
 	if err != nil {
 		return err

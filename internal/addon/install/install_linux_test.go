@@ -45,6 +45,7 @@ func TestA96ExactlyTheListIsInstalled(t *testing.T) {
 
 // A99, with the pip that Python carries: even that one leaves the core as it is.
 func TestA99EnsurepipLeavesTheCoreAsItIs(t *testing.T) {
+	t.Parallel()
 	r := venv(t)
 	if out, err := runPython(r, "-c", "import ensurepip; ensurepip.version()"); err != nil {
 		t.Skipf("this Python carries no pip: %s", out)
@@ -182,6 +183,43 @@ func TestD50UVTakesWhatPipKept(t *testing.T) {
 	}
 }
 
+// What a crash of the machine made of the cache is installed again and again, until somebody asks for a fresh start.
+func TestAFreshStartForgetsTheCache(t *testing.T) {
+	x := wheels.Serve(t, sample()...)
+	i := installer(t, withUV(t), x.URL)
+	contents := func() string {
+		t.Helper()
+		into := target(t)
+		if err := install(t, i, locked(sample()...), into); err != nil {
+			t.Fatal(err)
+		}
+		text, err := os.ReadFile(filepath.Join(into, "beta.py"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		return string(text)
+	}
+	good := contents()
+	cached, err := filepath.Glob(filepath.Join(i.Cache, "uv/archive-v0/*/beta.py"))
+	if err != nil || len(cached) != 1 {
+		t.Fatalf("in the cache is %v, %v", cached, err)
+	}
+	if err := os.Truncate(cached[0], 0); err != nil {
+		t.Fatal(err)
+	}
+	if got := contents(); got != "" {
+		t.Errorf("uv has looked at its cache again: %q; Fresh is needed no more", got)
+	}
+	i.Fresh = true
+	if got := contents(); got != good {
+		t.Errorf("it is %q", got)
+	}
+	i.Offline = true // when there is nothing but the cache
+	if got := contents(); got != good {
+		t.Errorf("offline it is %q", got)
+	}
+}
+
 // moved is the cache elsewhere, with only its wheels.
 func moved(t *testing.T, cache string) string {
 	t.Helper()
@@ -194,6 +232,7 @@ func moved(t *testing.T, cache string) string {
 
 // An index that fails in the middle, or sends something else, leaves nothing, and the next attempt succeeds.
 func TestAnIndexThatFailsIsSaid(t *testing.T) {
+	t.Parallel()
 	t.Run("pip", func(t *testing.T) { failing(t, withPip(t), wheels.Fault{Wrong: true}) })
 	for name, fault := range map[string]wheels.Fault{
 		"cut":     {Cut: true},
@@ -237,7 +276,7 @@ func TestASilentIndexEndsWithTheTimeAndShowsNoSecret(t *testing.T) {
 		x.Break("*", wheels.Fault{Silent: true})
 		var log bytes.Buffer
 		i := installer(t, r, address, "UV_INDEX_OTHER_PASSWORD=another-secret")
-		i.Timeout = 4 * time.Second
+		i.Timeout = 2 * time.Second
 		i.Log = slog.New(slog.NewTextHandler(&log, nil))
 		ended := make(chan error)
 		ctx, cancel := context.WithTimeout(t.Context(), bound)

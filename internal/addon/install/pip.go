@@ -33,7 +33,7 @@ func (s *session) findPip(ctx context.Context) (pip, error) {
 		return own, ctx.Err()
 	}
 	if errors.Is(err, errVanished) {
-		return nil, failed("build the runtime again", "cannot start the runtime's interpreter: %w", err)
+		return nil, lastRung(err)
 	}
 	root := s.path("ensurepip")
 	err = s.runPip(ctx, pip{s.Runtime.Python(), "-I", "-B", "-m", "ensurepip"}, ensurepipTimeout, nil, "--root", root)

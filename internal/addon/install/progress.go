@@ -12,6 +12,7 @@ import (
 // Phase is what an installer is doing.
 type Phase string
 
+// The phases, in their order. Resolving is only where no lock is shipped.
 const (
 	Resolving   Phase = "resolving"
 	Downloading Phase = "downloading"

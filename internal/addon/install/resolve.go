@@ -91,7 +91,8 @@ func (s *session) resolve(ctx context.Context, w Wish) ([]lock.Package, error) {
 	if err != nil {
 		return nil, err
 	}
-	return s.attempt(ctx, w, s.pipResolver(pip))
+	packages, err := s.attempt(ctx, w, s.pipResolver(pip))
+	return packages, lastRung(err)
 }
 
 // attempt resolves, and when that fails finds out what it was: it leaves out one demand after the other.
@@ -114,7 +115,7 @@ func (s *session) attempt(ctx context.Context, w Wish, resolve resolver) ([]lock
 	free.Core = nil
 	if len(w.Core) > 0 && !s.Offline {
 		if _, err := resolve(ctx, free, before); err == nil {
-			return nil, unavailable.Because(unavailable.Conflict, fmt.Errorf("%s cannot be had beside the core's versions: %s", w.Feature, exit.words()), "")
+			return nil, unavailable.Because(unavailable.Conflict, fmt.Errorf("%s cannot be had beside the core's versions: %s", w.Feature, exit.conflict()), "")
 		}
 	}
 	return nil, failed("", "cannot resolve %s: %s", w.Feature, exit.words())
@@ -124,7 +125,7 @@ func (s *session) attempt(ctx context.Context, w Wish, resolve resolver) ([]lock
 // has only younger releases: uv takes no file to be old enough whose age it does not know.
 func (s *session) tooYoung(feature, words string) error {
 	why, what := "there are only younger ones that fit", "wait, or set "+MinAgeVariable+" to fewer days"
-	if strings.Contains(words, "missing an upload date") {
+	if strings.Contains(words, "missing an upload date") || strings.Contains(words, "not provide upload-time") { // uv's words, pip's words
 		why, what = "the package index gives no upload times", "use one that does, or set "+MinAgeVariable+"=0 to take releases of any age"
 	}
 	return failed(what, "cannot resolve %s with releases that are at least %s old, which is the policy: %s", feature, days(s.minAge()), why)

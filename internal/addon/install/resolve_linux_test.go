@@ -147,12 +147,27 @@ func TestD47TheMinimumAgeIsNamed(t *testing.T) {
 }
 
 func TestPipResolvesWithoutUV(t *testing.T) {
+	t.Parallel()
 	x := wheels.Serve(t, appOne, appTwo, depOne, depTwo, depThree)
 	i := installer(t, withPip(t), x.URL)
 	i.MinAge = -1
 	l, err := resolve(t, i, Wish{Specs: []string{"app"}, Core: map[string]string{"dep": "2.0"}})
 	if err != nil || pins(l) != "app==2.0 dep==2.0" || l.Packages[0].Hashes[0] != appTwo.Hash() {
 		t.Errorf("%+v, %v", l, err)
+	}
+	_, err = resolve(t, i, Wish{Specs: []string{"app==2.0"}, Core: map[string]string{"dep": "1.0"}})
+	if !errors.Is(err, unavailable.Conflict) || !strings.Contains(err.Error(), "dep>=2") || !strings.Contains(err.Error(), "dep==1.0") {
+		t.Errorf("a conflict: %v", err)
+	}
+}
+
+// D47 again, with what pip says of such an index.
+func TestD47PipNeedsUploadTimesToo(t *testing.T) {
+	r := fake(t, map[string]string{"python3": `case "$*" in *uploaded-prior-to*) echo "ERROR: Index x does not provide upload-time metadata." >&2; exit 1;; esac
+while [ $# -gt 0 ]; do [ "$1" = --report ] && echo '{"install": []}' >"$2"; shift; done`})
+	_, err := resolve(t, installer(t, r, ""), Wish{Specs: []string{"app"}})
+	if err == nil || !strings.Contains(err.Error(), "no upload times") || !strings.Contains(err.Error(), MinAgeVariable+"=0") {
+		t.Error(err)
 	}
 }
 

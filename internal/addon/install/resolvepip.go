@@ -34,7 +34,7 @@ func (s *session) pipResolver(p pip) resolver {
 			return nil, err
 		}
 		out := s.path("report.json")
-		args := []string{"install", "--dry-run", "--ignore-installed", "--quiet", "--report", out, "--only-binary", ":all:",
+		args := []string{"install", "--dry-run", "--ignore-installed", "--report", out, "--only-binary", ":all:",
 			"--constraint", s.path("core.txt")}
 		if s.Offline {
 			args = append(args, "--no-index", "--find-links", s.wheels())

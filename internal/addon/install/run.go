@@ -33,6 +33,15 @@ func (e *exited) words() string {
 	return words[max(0, len(words)-lastWords):]
 }
 
+// conflict is the part that names the versions, which pip has among much else on its standard output.
+func (e *exited) conflict() string {
+	if _, after, found := strings.Cut(e.stdout, "The conflict is caused by:"); found {
+		named, _, _ := strings.Cut(after, "\n\n")
+		return strings.TrimSpace(named)
+	}
+	return e.words()
+}
+
 // command is one run of a tool.
 type command struct {
 	program string

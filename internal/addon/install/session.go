@@ -50,3 +50,16 @@ func (s *session) write(name string, data []byte) error {
 	}
 	return nil
 }
+
+// forget empties the cache, if that is asked for and can be filled again.
+func (s *session) forget() error {
+	if !s.Fresh || s.Offline {
+		return nil
+	}
+	for _, dir := range []string{s.uvCache(), s.wheels()} {
+		if err := os.RemoveAll(dir); err != nil {
+			return unavailable.NotWritable(s.Cache, err)
+		}
+	}
+	return nil
+}

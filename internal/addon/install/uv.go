@@ -36,7 +36,7 @@ func (s *session) installByUV(ctx context.Context, uv string, packages []lock.Pa
 		if s.Offline || !errors.As(err, &exit) {
 			return s.judge("uv pip install", err)
 		}
-		if err := clear(into); err != nil {
+		if err := removeContents(into); err != nil {
 			return unavailable.NotWritable(into, err)
 		}
 	}

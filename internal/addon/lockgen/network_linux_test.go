@@ -8,6 +8,7 @@ import (
 
 	"hermes.example/hermes/internal/addon/feature"
 	"hermes.example/hermes/internal/addon/install"
+	"hermes.example/hermes/internal/addon/lock"
 	"hermes.example/hermes/internal/addon/sealed"
 )
 
@@ -18,7 +19,8 @@ for name in sys.argv[2:]:
     importlib.import_module(name)
 `
 
-// Every feature that has a lock is installed from the index, and what it promises is imported by the sealed interpreter.
+// Every feature that has a lock is installed from the index, and what it promises is imported by the sealed interpreter;
+// so are all of them together.
 func TestEveryLockedFeatureImports(t *testing.T) {
 	if os.Getenv("HERMES_RUN_NETWORK_TESTS") != "1" {
 		t.Skip("it uses the network: make test-network")
@@ -41,21 +43,35 @@ func TestEveryLockedFeatureImports(t *testing.T) {
 		t.Skipf("no locks are shipped for %s", r.Tag)
 	}
 	cache := t.TempDir()
+	var together []lock.Lock
+	var probes []string
+	try := func(t *testing.T, packages []lock.Package, probes []string) {
+		t.Helper()
+		into := filepath.Join(t.TempDir(), "site-packages")
+		if err := (install.Installer{Runtime: r, Cache: cache, Environ: os.Environ()}).Install(t.Context(), packages, into); err != nil {
+			t.Fatal(err)
+		}
+		cmd := exec.Command(r.Python(), append([]string{"-I", "-B", "-c", probe, into}, probes...)...)
+		cmd.Env = []string{"HOME=" + t.TempDir(), "HERMES_HOME=" + t.TempDir(), "LC_ALL=C.UTF-8", "PATH=/usr/bin:/bin"}
+		if out, err := cmd.CombinedOutput(); err != nil {
+			t.Errorf("%v: %v\n%s", probes, err, out)
+		}
+	}
 	for _, f := range feature.All() {
 		l, locked := here.locked[f.Name]
 		if !locked {
 			continue
 		}
-		t.Run(f.Name, func(t *testing.T) {
-			into := filepath.Join(t.TempDir(), "site-packages")
-			if err := (install.Installer{Runtime: r, Cache: cache, Environ: os.Environ()}).Install(t.Context(), l.Packages, into); err != nil {
-				t.Fatal(err)
-			}
-			cmd := exec.Command(r.Python(), append([]string{"-I", "-B", "-c", probe, into}, f.Probes...)...)
-			cmd.Env = []string{"HOME=" + t.TempDir(), "HERMES_HOME=" + t.TempDir(), "LC_ALL=C.UTF-8", "PATH=/usr/bin:/bin"}
-			if out, err := cmd.CombinedOutput(); err != nil {
-				t.Errorf("%v: %v\n%s", f.Probes, err, out)
-			}
-		})
+		t.Run(f.Name, func(t *testing.T) { try(t, l.Packages, f.Probes) })
+		if _, err := lock.Union(append(together, l)...); err == nil {
+			together, probes = append(together, l), append(probes, f.Probes...)
+		}
 	}
+	t.Run("together", func(t *testing.T) {
+		all, err := lock.Union(together...)
+		if err != nil {
+			t.Fatal(err)
+		}
+		try(t, all, probes)
+	})
 }
