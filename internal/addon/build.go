@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"io/fs"
-	"os"
 
 	"hermes.example/hermes/internal/addon/install"
 	"hermes.example/hermes/internal/addon/manifest"
@@ -21,8 +20,8 @@ type build struct {
 	writer *store.Writer
 	// about is the feature that somebody waits for; empty if all are alike.
 	about string
-	// anew takes nothing over from the current generation.
-	anew bool
+	// anew takes nothing over from the current generation, fresh nothing from the installer's cache.
+	anew, fresh bool
 
 	generation store.Generation // the current one, if there is one
 	current    manifest.Manifest
@@ -43,9 +42,7 @@ func (b *build) run(ctx context.Context, wanted []string) error {
 		// The installer's cache shares its files with the generations that were made of it: what was spoilt in one is
 		// spoilt in the other.
 		b.Log.Warn("what the cache has is not what was published, and is fetched again", "why", err)
-		if err := os.RemoveAll(b.Cache()); err != nil {
-			return inStore(err, b.destination)
-		}
+		b.fresh = true
 		err = b.make(ctx, p)
 	}
 	return err
@@ -145,7 +142,7 @@ func (b *build) tell(phase Phase) { b.Progress(Progress{Feature: b.about, Phase:
 // installer brings packages for this runtime, with a cache in the store.
 func (b *build) installer() install.Installer {
 	return install.Installer{
-		Runtime: b.Runtime, Cache: b.Cache(), Environ: b.Environ, Timeout: b.Timeout, MinAge: minAge(b.Lookup), Offline: b.Offline, Log: b.Log, Now: b.Now,
+		Runtime: b.Runtime, Cache: b.Cache(), Environ: b.Environ, Timeout: b.Timeout, MinAge: minAge(b.Lookup), Offline: b.Offline, Fresh: b.fresh, Log: b.Log, Now: b.Now,
 		Progress: func(e install.Event) {
 			b.Progress(Progress{Feature: b.about, Phase: Phase(e.Phase), Done: e.Done, Total: e.Total, Size: e.Size})
 		},

@@ -1,0 +1,29 @@
+package main
+
+// What joins the parts of add-ons.
+var addonManagerVariants = []variant{
+	{
+		name: "D32-the-store-constrains", test: "TestD32APinCanBeRaised", in: "internal/addon",
+		file: "internal/addon/plan.go",
+		old:  "have.Name == f.Name && slices.Equal(have.Specs, f.Specs)",
+		new:  "have.Name == f.Name",
+	},
+	{
+		name: "D45-failures-are-forgotten", test: "TestD45AFailureIsRememberedForAWhile", in: "internal/addon",
+		file: "internal/addon/ensure.go",
+		old:  "failed && !m.Retry {",
+		new:  "failed && false {",
+	},
+	{
+		name: "D48-presence-is-enough", test: "TestD48NothingIsDowngradedAndPresenceIsNoUse", in: "internal/addon",
+		file: "internal/addon/addon.go",
+		old:  "return err == nil && accepted",
+		new:  "return err == nil || accepted",
+	},
+	{
+		name: "D50-only-what-is-asked-for", test: "TestD50WantedFeaturesAreRebuiltForAnotherInterpreter", in: "internal/addon",
+		file: "internal/addon/maintain.go",
+		old:  "b := &build{Manager: m, place: p, writer: w, anew: true}\n		if err := b.run(ctx, wanted); err != nil {",
+		new:  "b := &build{Manager: m, place: p, writer: w, anew: true}\n		if err := b.run(ctx, nil); err != nil {",
+	},
+}
