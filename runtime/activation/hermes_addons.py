@@ -142,7 +142,15 @@ def _guard(target):
     import _frozen_importlib_external as machinery
 
     core = [os.path.dirname(__file__)]
-    loaders = machinery._get_supported_file_loaders()
+
+    class AddonLoader(machinery.SourceFileLoader):
+        def set_data(self, *_, **__):
+            """Writes no byte code: a generation stays as it was published, and no mode would stop root."""
+
+    loaders = [
+        (AddonLoader if loader is machinery.SourceFileLoader else loader, suffixes)
+        for loader, suffixes in machinery._get_supported_file_loaders()
+    ]
 
     class AddonFinder(machinery.FileFinder):
         def find_spec(self, fullname, target=None):
