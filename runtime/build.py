@@ -37,8 +37,10 @@ class Environment(venv.EnvBuilder):
 def inputs(final):
     """A digest of all that the runtime is made of."""
     digest = hashlib.sha256()
-    sources = [HERE / "build.py", HERE / "describe.py", *(HERE / "activation").iterdir(), *(HERE / "locks").rglob("*.txt")]
-    for name, content in [("lock", LOCK.read_bytes()), *((str(p.relative_to(HERE)), p.read_bytes()) for p in sorted(sources) if p.is_file())]:
+    sources = [*HERE.glob("*.py"), *(HERE / "activation").glob("*.p*"), *(HERE / "locks").rglob("*.txt")]
+    named = {str(path.relative_to(HERE)): path for path in sorted(sources)} | {"lock": LOCK}
+    for name, path in named.items():
+        content = path.read_bytes()
         digest.update(f"{name} {len(content)}\n".encode() + content)
     digest.update(f"{final}\n{os.path.realpath(sys.executable)}\n{sys.version}".encode())
     return digest.hexdigest()
@@ -49,12 +51,14 @@ def check_version():
     locked = re.match(r"# CPython (\d+\.\d+)\.", LOCK.read_text())
     ours = "%d.%d" % sys.version_info[:2]
     if locked and locked[1] != ours:
-        sys.exit(f"cannot build the runtime: {LOCK.name} is for Python {locked[1]}, and {sys.executable} is {ours}; set PYTHON to another one")
+        wrong = f"{LOCK.name} is for Python {locked[1]}, and {sys.executable} is {ours}"
+        sys.exit(f"cannot build the runtime: {wrong}; set PYTHON to another one")
 
 
 def check_place(final):
     """What is in the way is removed; it must be a runtime."""
-    if final.is_symlink() or final.exists() and built_from(final) is None and (not final.is_dir() or any(final.iterdir())):
+    empty = not final.exists() or final.is_dir() and not any(final.iterdir())
+    if final.is_symlink() or not empty and built_from(final) is None:
         sys.exit(f"cannot build the runtime: {final} is there and is no runtime; name another directory")
 
 
@@ -69,6 +73,7 @@ def run(*command, stdout=None):
     """Runs a program without what would lead Python or pip elsewhere; what else is set for pip is the operator's."""
     astray = {"PIP_TARGET", "PIP_PREFIX", "PIP_ROOT", "PIP_USER", "VIRTUAL_ENV"}
     environment = {k: v for k, v in os.environ.items() if k not in astray and not k.startswith("PYTHON")}
+    environment["HERMES_LAZY_INSTALL_TARGET"] = os.devnull  # add-ons of whoever builds are none of the core's
     # With our lock, so that a build after us waits for what runs on when we are killed.
     done = subprocess.run(command, env=environment, stdin=subprocess.DEVNULL, stdout=stdout, close_fds=False)
     if done.returncode != 0:
@@ -82,7 +87,7 @@ def install(python, options):
         pip = sys.executable
         if importlib.util.find_spec("pip") is None:
             if importlib.util.find_spec("ensurepip") is None:
-                sys.exit("cannot build the runtime: this Python has no pip; install the packages python3-venv or python3-pip")
+                sys.exit("cannot build the runtime: this Python has no pip; install the package python3-venv")
             venv.create(directory, with_pip=True)
             pip = os.path.join(directory, "bin", "python3")
         run(pip, "-I", "-m", "pip", "--python", python, "--disable-pip-version-check", "--no-input", "install", "--quiet",
@@ -104,7 +109,8 @@ def move_scripts(staged, site, final):
             path = (site / row[0]).resolve()
             if row[1] and path.parent == staged / "bin":
                 content = path.read_bytes()
-                row[1:] = ["sha256=" + base64.urlsafe_b64encode(hashlib.sha256(content).digest()).decode().rstrip("="), len(content)]
+                digest = base64.urlsafe_b64encode(hashlib.sha256(content).digest()).decode().rstrip("=")
+                row[1:] = ["sha256=" + digest, len(content)]
         with record.open("w", newline="") as file:
             csv.writer(file, lineterminator="\n").writerows(rows)
 
@@ -117,7 +123,7 @@ def build(staged, final, options):
         install(python, options)
     move_scripts(staged, site, final)
     for file in (*site.glob("*.pth"), *site.glob("*.start")):
-        sys.exit(f"cannot seal the runtime: {file.name} of the core runs code at every start; take its package out of {LOCK.name}")
+        sys.exit(f"cannot seal the runtime: {file.name} runs code at every start; take its package out of {LOCK.name}")
     for file in (HERE / "activation").iterdir():
         if file.suffix in (".py", ".pth"):
             shutil.copyfile(file, site / file.name)
@@ -125,10 +131,11 @@ def build(staged, final, options):
         shutil.copytree(HERE / "locks", staged / "locks")
     # Checked against nothing at run time, as nothing can change: neither times nor directories are in the result. For
     # all levels of optimisation, so that a start as root, whom no mode stops, writes none of them either.
-    run(python, "-I", "-m", "compileall", "-q", "-f", "--invalidation-mode", "unchecked-hash", "-o", "0", "-o", "1", "-o", "2",
-        "--hardlink-dupes", "-s", str(staged), "-p", str(final), str(site))  # fmt: skip
+    run(python, "-I", "-m", "compileall", "-q", "-f", "--invalidation-mode", "unchecked-hash",
+        "-o", "0", "-o", "1", "-o", "2", "--hardlink-dupes", "-s", str(staged), "-p", str(final), str(site))  # fmt: skip
     text = run(python, "-I", str(HERE / "describe.py"), stdout=subprocess.PIPE)
-    (staged / DESCRIPTION).write_text(json.dumps({**json.loads(text), "inputs": inputs(final)}, separators=(",", ":")) + "\n")
+    description = json.loads(text) | {"inputs": inputs(final)}
+    (staged / DESCRIPTION).write_text(json.dumps(description, separators=(",", ":")) + "\n")
     seal(staged)
 
 

@@ -248,6 +248,42 @@ func TestWhatMustNotBeSealedIsRefused(t *testing.T) {
 	}
 }
 
+// A machine without pip has the one in ensurepip. It takes long to unpack.
+func TestARuntimeIsBuiltWithoutPip(t *testing.T) {
+	if os.Getenv("HERMES_SOAK") == "" {
+		t.Skip("it takes half a minute on a slow machine: set HERMES_SOAK=1")
+	}
+	w := newWorkshop(t)
+	if err := os.WriteFile(filepath.Join(w.sources, "core.txt"), []byte(sealed.Lock(coreWheel)), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	cmd := sealed.Builder(t, w.sources, w.root, "--no-index", "--find-links", wheels.Dir(t, coreWheel))
+	cmd.Args = slices.Insert(cmd.Args, 1, "-S") // without the distribution's packages, of which pip is one
+	if out, err := cmd.CombinedOutput(); err != nil {
+		t.Fatalf("%v: %s", err, out)
+	}
+	if r := sealed.Find(t, w.root); len(r.Distributions) != 1 || slices.Contains(r.Modules, "pip") {
+		t.Errorf("it has %v, %q", r.Distributions, r.Modules)
+	}
+}
+
+// Who builds may have add-ons, which are none of the core's.
+func TestAddonsAreNotDescribed(t *testing.T) {
+	s, w := newStore(t), newWorkshop(t)
+	s.publish(map[string]string{"addon.py": ""})
+	if err := os.WriteFile(filepath.Join(w.sources, "core.txt"), nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	cmd := sealed.Builder(t, w.sources, w.root)
+	cmd.Env = append(cmd.Env, s.env...)
+	if out, err := cmd.CombinedOutput(); err != nil {
+		t.Fatalf("%v: %s", err, out)
+	}
+	if r := sealed.Find(t, w.root); slices.Contains(r.Modules, "addon") {
+		t.Errorf("its modules are %q", r.Modules)
+	}
+}
+
 // The old runtime is removed: a directory that is something else must not be taken for one.
 func TestABuildRemovesNothingButRuntimes(t *testing.T) {
 	w := newWorkshop(t)

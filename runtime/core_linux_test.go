@@ -106,16 +106,19 @@ func TestTheScriptBuildsARuntime(t *testing.T) {
 	}
 }
 
-// Root is stopped by no mode.
-func TestStartsChangeNothingInTheRuntime(t *testing.T) {
+// Python writes byte code beside what it imports, and root is stopped by no mode.
+func TestImportsWriteNothing(t *testing.T) {
 	s := newStore(t)
-	s.publish(map[string]string{"addon.py": ""})
-	before := tree(t, s.runtime.Root)
+	s.publish(map[string]string{"addon.py": "", "package/__init__.py": "", "package/inner/module.py": ""})
+	runtime, store := tree(t, s.runtime.Root), tree(t, s.target)
 	for _, flags := range [][]string{{}, {"-O"}, {"-OO"}, {"-I"}} {
-		s.python(append(flags, "-c", "import addon, coremodule, corepackage, corespace.part, usercustomize")...)
+		s.python(append(flags, "-c", "import addon, package.inner.module, coremodule, corepackage, corespace.part, usercustomize")...)
 	}
-	if after := tree(t, s.runtime.Root); !slices.Equal(before, after) {
-		t.Errorf("before and after:\n%q\n%q", before, after)
+	if after := tree(t, s.runtime.Root); !slices.Equal(runtime, after) {
+		t.Errorf("the runtime, before and after:\n%q\n%q", runtime, after)
+	}
+	if after := tree(t, s.target); !slices.Equal(store, after) {
+		t.Errorf("the store, before and after:\n%q\n%q", store, after)
 	}
 }
 

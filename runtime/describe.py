@@ -29,7 +29,8 @@ def names(directories):
     namespaces = set()
     for directory in directories:
         for entry in os.scandir(directory):
-            if entry.is_dir() and entry.name not in found and entry.name.isidentifier() and entry.name != "__pycache__" and has_modules(entry.path):
+            importable = entry.name.isidentifier() and entry.name != "__pycache__" and entry.name not in found
+            if importable and entry.is_dir() and has_modules(entry.path):
                 namespaces.add(entry.name)
     return found, namespaces
 

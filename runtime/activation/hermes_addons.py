@@ -144,8 +144,8 @@ def _guard(target):
     core = [os.path.dirname(__file__)]
 
     class AddonLoader(machinery.SourceFileLoader):
-        def _cache_bytecode(self, *_):
-            """A generation is not changed, not even by root, whom its modes do not stop."""
+        def set_data(self, *_, **__):
+            """Writes no byte code: a generation stays as it was published, and no mode would stop root."""
 
     loaders = [
         (AddonLoader if loader is machinery.SourceFileLoader else loader, suffixes)

@@ -44,4 +44,10 @@ var activationVariants = []variant{
 		old:  "found.st_uid not in (0, os.geteuid()) or found.st_mode & 0o022:",
 		new:  "found.st_mode & 0o022:",
 	},
+	{
+		name: "addons-are-written-to", test: "TestImportsWriteNothing", in: "runtime",
+		file: "runtime/activation/hermes_addons.py",
+		old:  "AddonLoader if loader is machinery.SourceFileLoader else loader",
+		new:  "loader",
+	},
 }
