@@ -17,20 +17,21 @@ func enter(dir string) (entered, error) {
 	if err != nil {
 		return -1, err
 	}
-	if e := entered(fd); e.trusted("") {
+	e := entered(fd)
+	if _, ok := e.trusted(""); ok {
 		return e, nil
 	}
-	unix.Close(fd)
+	e.close()
 	return -1, fs.ErrPermission
 }
 
 func (e entered) close() { unix.Close(int(e)) }
 
-// trusted says whether only the caller or root can write a directory.
-func (e entered) trusted(name string) bool {
+// trusted says whether only the caller or root can write a directory, and when its names changed last.
+func (e entered) trusted(name string) (changed int64, ok bool) {
 	var st unix.Stat_t
 	err := unix.Fstatat(int(e), name, &st, unix.AT_SYMLINK_NOFOLLOW|unix.AT_EMPTY_PATH)
-	return err == nil && st.Mode&unix.S_IFMT == unix.S_IFDIR && st.Mode&0o022 == 0 && (st.Uid == 0 || int(st.Uid) == os.Geteuid())
+	return st.Ctim.Nano(), err == nil && st.Mode&unix.S_IFMT == unix.S_IFDIR && st.Mode&0o022 == 0 && (st.Uid == 0 || int(st.Uid) == os.Geteuid())
 }
 
 func (e entered) has(name string) bool {

@@ -2,6 +2,8 @@ package store
 
 import (
 	"fmt"
+	"os"
+	"path/filepath"
 	"testing"
 
 	"hermes.example/hermes/internal/addon/manifest"
@@ -25,6 +27,39 @@ func TestHasAsksForExactlyThatFeature(t *testing.T) {
 	} {
 		if s.Has(c.feature, c.specs) != c.want {
 			t.Errorf("%+v", c)
+		}
+	}
+}
+
+// TestHasNoticesWhatIsTakenAway: an answer is not kept longer than it is true.
+func TestHasNoticesWhatIsTakenAway(t *testing.T) {
+	s := open(t, t.TempDir(), abi311, tag311)
+	g := publish(t, s, "a.one")
+	for range 2 {
+		if !s.Has("a.one", []string{"a_one==1.0"}) {
+			t.Fatal("it is not there")
+		}
+	}
+	names, err := os.ReadDir(g.SitePackages())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Chmod(g.SitePackages(), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range names {
+		path := filepath.Join(g.SitePackages(), name.Name())
+		if err := os.Rename(path, g.Dir+".away"); err != nil {
+			t.Fatal(err)
+		}
+		if s.Has("a.one", []string{"a_one==1.0"}) {
+			t.Errorf("without %s it is there", name.Name())
+		}
+		if err := os.Rename(g.Dir+".away", path); err != nil {
+			t.Fatal(err)
+		}
+		if !s.Has("a.one", []string{"a_one==1.0"}) {
+			t.Errorf("with %s again it is not there", name.Name())
 		}
 	}
 }

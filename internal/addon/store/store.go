@@ -24,6 +24,7 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
+	"sync"
 	"strings"
 	"time"
 
@@ -46,6 +47,8 @@ type Store struct {
 	target   string // without links
 	abi, tag string
 	o        Options
+	// seen are answers of Has, by proof: the time at which names in site-packages changed last. A Store is not copied.
+	seen sync.Map
 }
 
 var (

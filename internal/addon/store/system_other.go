@@ -23,8 +23,8 @@ func owner(os.FileInfo) int                { return -1 }
 
 type entered struct{}
 
-func enter(string) (entered, error)         { return entered{}, errors.ErrUnsupported }
-func (entered) close()                      {}
-func (entered) trusted(string) bool         { return false }
-func (entered) has(string) bool             { return false }
-func (entered) read(string) (string, error) { return "", errors.ErrUnsupported }
+func enter(string) (entered, error)          { return entered{}, errors.ErrUnsupported }
+func (entered) close()                       {}
+func (entered) trusted(string) (int64, bool) { return 0, false }
+func (entered) has(string) bool              { return false }
+func (entered) read(string) (string, error)  { return "", errors.ErrUnsupported }

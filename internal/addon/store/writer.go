@@ -130,15 +130,15 @@ func (w *Writer) abis() []*Store {
 	w.warn(err)
 	var all []*Store
 	for _, e := range entries {
-		abi := *w.Store
-		if abi.tag = e.Name(); !tagForm.MatchString(abi.tag) {
+		if !tagForm.MatchString(e.Name()) {
 			continue
 		}
+		abi := &Store{target: w.target, abi: w.abi, tag: e.Name(), o: w.o}
 		if err := trusted(abi.own()); err != nil {
 			w.warn(err)
 			continue
 		}
-		all = append(all, &abi)
+		all = append(all, abi)
 	}
 	return all
 }
