@@ -6,6 +6,8 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+
+	"hermes.example/hermes/internal/config"
 )
 
 // passed are the variables that reach an installer as they are. It is a list of what may and not of what may not:
@@ -54,6 +56,8 @@ func (i Installer) base(scratch string) environment {
 		"PYTHONDONTWRITEBYTECODE": "1",
 		"PYTHONNOUSERSITE":        "1",
 		"NO_COLOR":                "1",
+		// The sealed interpreter is started without add-ons: an installer imports none of what it installed before.
+		config.LazyInstallTarget: os.DevNull,
 	}
 	for _, name := range passed {
 		if value := i.getenv(name); value != "" {

@@ -24,8 +24,8 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
-	"sync"
 	"strings"
+	"sync"
 	"time"
 
 	"hermes.example/hermes/internal/atomicfile"

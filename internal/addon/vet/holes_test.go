@@ -70,6 +70,10 @@ func TestPathFile(t *testing.T) {
 
 func quoted(path string) string { return "'" + path + "'" }
 
+func TestPackageFile(t *testing.T) {
+	refused(t, Startup, "demo.pkg", demo(map[string]string{"demo.pkg": "/elsewhere\n", "demo.py": ""}))
+}
+
 func TestStartFile(t *testing.T) {
 	refused(t, Startup, "demo.start", demo(map[string]string{"demo.start": "demo:main\n", "demo.py": ""}))
 }

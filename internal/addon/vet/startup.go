@@ -19,6 +19,8 @@ func (t *contents) checkStartup() {
 			t.refuse(Startup, name, "the interpreter runs lines of such a file at every start")
 		case strings.HasSuffix(low, ".start"):
 			t.refuse(Startup, name, "from Python 3.15 on such a file runs entry points at every start")
+		case strings.HasSuffix(low, ".pkg"):
+			t.refuse(Startup, name, "pkgutil takes its lines for further places of a package")
 		case module == "sitecustomize", module == "usercustomize":
 			t.refuse(Startup, t.under(name)[0], "the interpreter imports %s at every start", module)
 		case strings.HasPrefix(low, "__editable__"):
