@@ -58,13 +58,17 @@ func (m *Manager) Remove(ctx context.Context, names ...string) error {
 		if err != nil {
 			return inStore(err, p.destination)
 		}
+		b := &build{Manager: m, place: p, writer: w}
+		if err := b.readCurrent(); err != nil {
+			return err
+		}
 		for _, name := range names {
-			if !slices.Contains(wanted, name) {
+			// One that was killed at this may have left it installed and no longer wanted.
+			if !slices.Contains(wanted, name) && !slices.Contains(b.current.Names(), name) {
 				return fmt.Errorf("cannot remove %s: it is not installed", name)
 			}
 		}
 		rest := slices.DeleteFunc(wanted, func(name string) bool { return slices.Contains(names, name) })
-		b := &build{Manager: m, place: p, writer: w}
 		if err := b.run(ctx, rest); err != nil {
 			return err
 		}
