@@ -93,18 +93,18 @@ func (m *Manager) at(ctx context.Context, destination string) (*place, error) {
 	}
 	s, err := store.Open(destination, found.ABI, found.Tag, store.Options{Now: m.Now, Warn: func(err error) { m.Log.Warn("left for the next writer", "why", err) }})
 	if err != nil {
-		return nil, inStore(err, destination)
+		return nil, inStore(err)
 	}
 	m.where = &place{found, s, destination, cmp.Or(m.Locks, found.Locks())}
 	return m.where, nil
 }
 
-// inStore says what the store has against something.
-func inStore(err error, target string) error {
+// inStore says what the store has against something, if it has.
+func inStore(err error) error {
 	var known *unavailable.Error
 	var closed *store.NotWritableError
 	switch {
-	case errors.As(err, &known), errors.Is(err, context.Canceled), errors.Is(err, context.DeadlineExceeded):
+	case err == nil, errors.As(err, &known), errors.Is(err, context.Canceled), errors.Is(err, context.DeadlineExceeded):
 		return err
 	case errors.As(err, &closed):
 		return unavailable.NotWritable(closed.Target, closed.Err)
@@ -157,7 +157,7 @@ func (p *place) inCore(spec string) bool {
 
 // refusal is why a feature may not be installed here and now, whatever its lock says; nil means that it may.
 func (m *Manager) refusal(f feature.Feature, missing []string, verdict gate.Verdict) *unavailable.Error {
-	if slices.Contains(f.Unsupported, runtime.GOOS) {
+	if !f.Supports(runtime.GOOS) {
 		return unavailable.OnPlatform(runtime.GOOS)
 	}
 	for _, spec := range missing {

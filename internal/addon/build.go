@@ -28,11 +28,28 @@ type build struct {
 	leftOut    map[string]string // features that could not be had
 }
 
+// newBuild begins a build upon what there is. A generation that cannot be read is none.
+func (m *Manager) newBuild(p *place, w *store.Writer) (*build, error) {
+	b := &build{Manager: m, place: p, writer: w}
+	g, err := w.Current()
+	if errors.Is(err, fs.ErrNotExist) {
+		return b, nil
+	}
+	if err != nil {
+		return nil, inStore(err)
+	}
+	have, err := g.Manifest()
+	if err != nil {
+		b.Log.Warn("the current generation is spoilt, and all of it is installed anew", "why", err)
+		b.anew = true
+		return b, nil
+	}
+	b.generation, b.current = g, have
+	return b, nil
+}
+
 // run builds and publishes a generation with the features that are wanted.
 func (b *build) run(ctx context.Context, wanted []string) error {
-	if err := b.readCurrent(); err != nil {
-		return err
-	}
 	p, err := b.plan(ctx, wanted)
 	if err != nil {
 		return err
@@ -52,7 +69,7 @@ func (b *build) run(ctx context.Context, wanted []string) error {
 func (b *build) make(ctx context.Context, p plan) error {
 	staged, err := b.writer.Stage()
 	if err != nil {
-		return inStore(err, b.destination)
+		return inStore(err)
 	}
 	if err := b.fill(ctx, p, staged); err != nil {
 		return err
@@ -69,31 +86,12 @@ func (b *build) make(ctx context.Context, p plan) error {
 		return unavailable.StillMissing(err)
 	}
 	if err := report.Tidy(); err != nil {
-		return inStore(err, b.destination)
+		return inStore(err)
 	}
 	b.tell(Publishing)
 	return b.publish(ctx, staged, manifest.Manifest{
 		Version: manifest.Version, ABI: b.ABI, Features: p.features(b.Distributions), Distributions: report.Distributions, Files: report.Files,
 	})
-}
-
-// readCurrent reads what there is to build upon. A generation that cannot be read is none.
-func (b *build) readCurrent() error {
-	g, err := b.writer.Current()
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil
-	}
-	if err != nil {
-		return inStore(err, b.destination)
-	}
-	m, err := g.Manifest()
-	if err != nil {
-		b.Log.Warn("the current generation is spoilt, and all of it is installed anew", "why", err)
-		b.anew = true
-		return nil
-	}
-	b.generation, b.current = g, m
-	return nil
 }
 
 // fill installs what is missing and takes the rest over. Where the current generation has lost something, all of it is
@@ -113,10 +111,7 @@ func (b *build) fill(ctx context.Context, p plan, staged store.Staged) error {
 			files = append(files, f)
 		}
 	}
-	if err := b.writer.Adopt(staged, b.generation, files); err != nil {
-		return inStore(err, b.destination)
-	}
-	return nil
+	return inStore(b.writer.Adopt(staged, b.generation, files))
 }
 
 func (b *build) publish(ctx context.Context, staged store.Staged, m manifest.Manifest) error {
@@ -129,7 +124,7 @@ func (b *build) publish(ctx context.Context, staged store.Staged, m manifest.Man
 		return rejected(err)
 	}
 	if _, err := b.writer.Publish(ctx, staged, m, bill); err != nil {
-		return inStore(err, b.destination)
+		return inStore(err)
 	}
 	if _, err := b.writer.GC(ctx, store.Collect{Keep: 1}); err != nil {
 		b.Log.Warn("cannot remove generations that nobody needs", "why", err)

@@ -84,7 +84,7 @@ func (m *Manager) install(ctx context.Context, p *place, f feature.Feature) (Ens
 	m.Progress(Progress{Feature: f.Name, Phase: Waiting})
 	w, err := p.Write(ctx)
 	if err != nil {
-		return Ensured{}, inStore(err, p.destination)
+		return Ensured{}, inStore(err)
 	}
 	defer w.Close()
 	if len(p.missing(f)) == 0 {
@@ -92,9 +92,13 @@ func (m *Manager) install(ctx context.Context, p *place, f feature.Feature) (Ens
 	}
 	wanted, err := w.Desired()
 	if err != nil {
-		return Ensured{}, inStore(err, p.destination)
+		return Ensured{}, inStore(err)
 	}
-	b := &build{Manager: m, place: p, writer: w, about: f.Name}
+	b, err := m.newBuild(p, w)
+	if err != nil {
+		return Ensured{}, err
+	}
+	b.about = f.Name
 	err = b.run(ctx, append(wanted, f.Name))
 	if err != nil {
 		if worthRemembering(err) {

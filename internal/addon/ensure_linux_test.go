@@ -1,10 +1,6 @@
 package addon
 
 import (
-	"crypto/sha256"
-	"errors"
-	"fmt"
-	"io/fs"
 	"os"
 	"path/filepath"
 	"strings"
@@ -13,12 +9,13 @@ import (
 	"time"
 
 	"hermes.example/hermes/internal/addon/unavailable"
+	sealedtest "hermes.example/hermes/test/sealed"
 	"hermes.example/hermes/test/wheels"
 )
 
 func TestAFeatureIsInstalledAtItsFirstUse(t *testing.T) {
 	d := newDesk(t)
-	before := treeHash(t, d.runtime.Root)
+	before := sealedtest.Fingerprint(t, d.runtime.Root)
 	m := d.manager()
 	if m.Has(d.ctx(), "search.one") {
 		t.Error("it is there before")
@@ -43,7 +40,7 @@ func TestAFeatureIsInstalledAtItsFirstUse(t *testing.T) {
 	if err != nil || again.Installed || again.Generation != done.Generation || d.index.Requests() != requests {
 		t.Errorf("the second time %+v, %v, and the index was asked %d times", again, err, d.index.Requests()-requests)
 	}
-	if after := treeHash(t, d.runtime.Root); after != before {
+	if after := sealedtest.Fingerprint(t, d.runtime.Root); after != before {
 		t.Error("the core changed")
 	}
 	if !m.Has(d.ctx(), "search.one") {
@@ -206,31 +203,4 @@ func TestD36ManyAtOnceInstallOnce(t *testing.T) {
 			t.Errorf("%s was fetched %d times", file, n)
 		}
 	}
-}
-
-func treeHash(t *testing.T, root string) string {
-	t.Helper()
-	h := sha256.New()
-	err := filepath.WalkDir(root, func(path string, e fs.DirEntry, err error) error {
-		if err != nil {
-			return err
-		}
-		info, err := e.Info()
-		if err != nil {
-			return err
-		}
-		fmt.Fprintln(h, path, info.Mode(), info.Size(), info.ModTime().UnixNano())
-		if info.Mode().IsRegular() {
-			content, err := os.ReadFile(path)
-			if err != nil {
-				return err
-			}
-			h.Write(content)
-		}
-		return nil
-	})
-	if err != nil && !errors.Is(err, fs.ErrNotExist) {
-		t.Fatal(err)
-	}
-	return fmt.Sprintf("%x", h.Sum(nil))
 }

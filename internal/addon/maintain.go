@@ -33,7 +33,7 @@ func (m *Manager) writing(ctx context.Context, do func(*place, *store.Writer) er
 	}
 	w, err := p.Write(ctx)
 	if err != nil {
-		return inStore(err, p.destination)
+		return inStore(err)
 	}
 	defer w.Close()
 	return do(p, w)
@@ -45,10 +45,7 @@ func (p *place) current() (store.Generation, error) {
 	if errors.Is(err, fs.ErrNotExist) {
 		return g, ErrEmpty
 	}
-	if err != nil {
-		return g, inStore(err, p.destination)
-	}
-	return g, nil
+	return g, inStore(err)
 }
 
 // Remove builds a generation without some features, which are not wanted from then on. No network is needed for it.
@@ -56,10 +53,10 @@ func (m *Manager) Remove(ctx context.Context, names ...string) error {
 	return m.writing(ctx, func(p *place, w *store.Writer) error {
 		wanted, err := w.Desired()
 		if err != nil {
-			return inStore(err, p.destination)
+			return inStore(err)
 		}
-		b := &build{Manager: m, place: p, writer: w}
-		if err := b.readCurrent(); err != nil {
+		b, err := m.newBuild(p, w)
+		if err != nil {
 			return err
 		}
 		for _, name := range names {
@@ -83,10 +80,7 @@ func (m *Manager) Rollback(ctx context.Context) (g store.Generation, err error) 
 		if errors.Is(err, store.ErrNoEarlier) {
 			return err
 		}
-		if err != nil {
-			return inStore(err, p.destination)
-		}
-		return nil
+		return inStore(err)
 	})
 	return g, err
 }
@@ -95,10 +89,7 @@ func (m *Manager) Rollback(ctx context.Context) (g store.Generation, err error) 
 func (m *Manager) Collect(ctx context.Context, c store.Collect) (done store.Collected, err error) {
 	err = m.writing(ctx, func(p *place, w *store.Writer) error {
 		done, err = w.GC(ctx, c)
-		if err != nil {
-			return inStore(err, p.destination)
-		}
-		return nil
+		return inStore(err)
 	})
 	return done, err
 }
@@ -149,9 +140,13 @@ func (m *Manager) Rebuild(ctx context.Context) (leftOut map[string]string, err e
 	err = m.writing(ctx, func(p *place, w *store.Writer) error {
 		wanted, err := w.Desired()
 		if err != nil {
-			return inStore(err, p.destination)
+			return inStore(err)
 		}
-		b := &build{Manager: m, place: p, writer: w, anew: true}
+		b, err := m.newBuild(p, w)
+		if err != nil {
+			return err
+		}
+		b.anew = true
 		if err := b.run(ctx, wanted); err != nil {
 			return err
 		}

@@ -2,7 +2,6 @@ package cli
 
 import (
 	"fmt"
-	"strings"
 	"sync"
 	"time"
 
@@ -19,11 +18,11 @@ type installing struct {
 	mu    sync.Mutex
 	began time.Time
 	said  addon.Phase
-	shown int // width of the bar's line
+	line  statusLine
 }
 
 func (a *app) newInstalling() *installing {
-	return &installing{app: a, terminal: isTerminal(a.stderr), now: time.Now}
+	return &installing{app: a, terminal: isTerminal(a.stderr), now: time.Now, line: statusLine{w: a.stderr}}
 }
 
 // tell is told of every step.
@@ -68,19 +67,15 @@ func describeStep(p addon.Progress) string {
 func (i *installing) draw(p addon.Progress) {
 	line := describeStep(p)
 	if p.Total > 0 {
-		filled := barWidth * min(p.Done, p.Total) / p.Total
-		line += fmt.Sprintf(" [%s%s]", strings.Repeat("#", filled), strings.Repeat(".", barWidth-filled))
+		line += " " + bar(int64(min(p.Done, p.Total)), int64(p.Total))
 	}
-	fmt.Fprint(i.app.stderr, "\r"+line+strings.Repeat(" ", max(0, i.shown-len(line))))
-	i.shown = len(line)
+	i.line.draw(line)
 }
 
 // end leaves a clean line, whatever came of it, and begins anew.
 func (i *installing) end() {
 	i.mu.Lock()
 	defer i.mu.Unlock()
-	if i.shown > 0 {
-		fmt.Fprint(i.app.stderr, "\r"+strings.Repeat(" ", i.shown)+"\r")
-	}
-	i.shown, i.said, i.began = 0, "", time.Time{}
+	i.line.clear()
+	i.said, i.began = "", time.Time{}
 }

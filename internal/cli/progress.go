@@ -2,7 +2,6 @@ package cli
 
 import (
 	"fmt"
-	"strings"
 	"sync"
 	"time"
 )
@@ -18,7 +17,7 @@ type fetching struct {
 	mu     sync.Mutex
 	began  time.Time
 	drawn  time.Time
-	shown  int // width of the bar's line
+	line   statusLine
 	layers map[string]layerProgress
 }
 
@@ -29,13 +28,12 @@ type layerProgress struct {
 
 const (
 	drawEvery = 100 * time.Millisecond
-	barWidth  = 24
 	// patience is how long a fetch may take before anything is said of it.
 	patience = 300 * time.Millisecond
 )
 
 func (a *app) newFetching() *fetching {
-	return &fetching{app: a, terminal: isTerminal(a.stderr), now: time.Now, layers: make(map[string]layerProgress)}
+	return &fetching{app: a, terminal: isTerminal(a.stderr), now: time.Now, line: statusLine{w: a.stderr}, layers: make(map[string]layerProgress)}
 }
 
 // Layer is told of a layer by the image store.
@@ -79,30 +77,19 @@ func (f *fetching) whole() bool {
 // draw is called with the lock held.
 func (f *fetching) draw() {
 	if f.whole() {
-		f.clear()
+		f.line.clear()
 		return
 	}
 	var done, total int64
 	for _, l := range f.layers {
 		done, total = done+l.done, total+max(l.total, l.done)
 	}
-	filled := int(barWidth * done / max(total, 1))
-	line := fmt.Sprintf("fetching image [%s%s] %s of %s", strings.Repeat("#", filled), strings.Repeat(".", barWidth-filled), size(done), size(total))
-	fmt.Fprint(f.app.stderr, "\r"+line+strings.Repeat(" ", max(0, f.shown-len(line))))
-	f.shown = len(line)
-}
-
-// clear takes the bar away.
-func (f *fetching) clear() {
-	if f.shown > 0 {
-		fmt.Fprint(f.app.stderr, "\r"+strings.Repeat(" ", f.shown)+"\r")
-		f.shown = 0
-	}
+	f.line.draw(fmt.Sprintf("fetching image %s %s of %s", bar(done, total), size(done), size(total)))
 }
 
 // end leaves a clean line, whatever became of the fetch.
 func (f *fetching) end() {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	f.clear()
+	f.line.clear()
 }

@@ -45,7 +45,7 @@ func TestOnATerminalThereIsABarThatGoesAway(t *testing.T) {
 		t.Errorf("it is drawn too often: %q", out)
 	}
 	f.Layer("sha256:b", 100, 100)
-	if got := out.String(); strings.ReplaceAll(got, " ", "") != "\r\r" || f.shown != 0 {
+	if got := out.String(); strings.ReplaceAll(got, " ", "") != "\r\r" || f.line.shown != 0 {
 		t.Errorf("the bar stays: %q", got)
 	}
 }

@@ -5,7 +5,6 @@ import (
 	"context"
 	"crypto/sha256"
 	"fmt"
-	"io/fs"
 	"log/slog"
 	"net/http"
 	"os"
@@ -17,6 +16,7 @@ import (
 	"time"
 
 	"hermes.example/hermes/internal/addon/sealed"
+	sealedtest "hermes.example/hermes/test/sealed"
 	"hermes.example/hermes/test/wheels"
 )
 
@@ -27,14 +27,14 @@ func TestA96ExactlyTheListIsInstalled(t *testing.T) {
 		i, into := installer(t, r, x.URL), target(t)
 		var events []Event
 		i.Progress = func(e Event) { events = append(events, e) }
-		before := treeHash(t, r.Root)
+		before := sealedtest.Fingerprint(t, r.Root)
 		if err := install(t, i, locked(sample()...), into); err != nil {
 			t.Fatal(err)
 		}
 		if got := installed(t, into); !reflect.DeepEqual(got, []string{"alpha", "beta.py"}) {
 			t.Errorf("there is %v", got)
 		}
-		if treeHash(t, r.Root) != before {
+		if sealedtest.Fingerprint(t, r.Root) != before {
 			t.Error("the runtime has changed") // A99
 		}
 		if first, last := events[0], events[len(events)-1]; first.Phase != Downloading || first.Size == 0 || last.Phase != Installing || last.Done != 2 || last.Total != 2 {
@@ -53,38 +53,16 @@ func TestA99EnsurepipLeavesTheCoreAsItIs(t *testing.T) {
 	x := wheels.Serve(t, sample()...)
 	i, into := installer(t, r, x.URL), target(t)
 	i.Timeout = 2 * bound
-	before := treeHash(t, r.Root)
+	before := sealedtest.Fingerprint(t, r.Root)
 	if err := install(t, i, locked(sample()...), into); err != nil {
 		t.Fatal(err)
 	}
 	if got := installed(t, into); !reflect.DeepEqual(got, []string{"alpha", "beta.py"}) {
 		t.Errorf("there is %v", got)
 	}
-	if treeHash(t, r.Root) != before {
+	if sealedtest.Fingerprint(t, r.Root) != before {
 		t.Error("the runtime has changed")
 	}
-}
-
-// treeHash changes with every name, mode, link and content of a tree.
-func treeHash(t *testing.T, root string) string {
-	t.Helper()
-	sum := sha256.New()
-	err := filepath.WalkDir(root, func(path string, e fs.DirEntry, err error) error {
-		if err != nil {
-			return err
-		}
-		info, err := e.Info()
-		if err != nil {
-			return err
-		}
-		link, _ := os.Readlink(path)
-		fmt.Fprintf(sum, "%s %v %s %s\n", path, info.Mode(), link, fileHash(path))
-		return nil
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
-	return string(sum.Sum(nil))
 }
 
 // A102, with the real one.

@@ -23,7 +23,7 @@ var addonManagerVariants = []variant{
 	{
 		name: "D50-only-what-is-asked-for", test: "TestD50WantedFeaturesAreRebuiltForAnotherInterpreter", in: "internal/addon",
 		file: "internal/addon/maintain.go",
-		old:  "b := &build{Manager: m, place: p, writer: w, anew: true}\n		if err := b.run(ctx, wanted); err != nil {",
-		new:  "b := &build{Manager: m, place: p, writer: w, anew: true}\n		if err := b.run(ctx, nil); err != nil {",
+		old:  "		if err := b.run(ctx, wanted); err != nil {",
+		new:  "		if err := b.run(ctx, nil); err != nil {",
 	},
 }
