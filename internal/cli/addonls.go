@@ -11,10 +11,7 @@ import (
 
 // newAddonLs is the list, under the path of a command.
 func newAddonLs(a *app, path string) *cobra.Command {
-	_, name, grouped := strings.Cut(path, " ")
-	if !grouped {
-		name = path
-	}
+	name := path[strings.LastIndexByte(path, ' ')+1:]
 	var asJSON, installed bool
 	cmd := &cobra.Command{
 		Use:                   name + " [FLAG…]",

@@ -36,23 +36,30 @@ func build(t *testing.T, w *Writer, from Generation, feature string) (Staged, ma
 	return staged, m, nil
 }
 
+// publishUpon publishes a feature that is new beside all of a generation, and looks whether both are there.
+func publishUpon(t *testing.T, s *Store, from Generation, feature string) Generation {
+	t.Helper()
+	w := writer(t, s)
+	defer w.Close()
+	staged, m, err := build(t, w, from, feature)
+	if err != nil {
+		t.Fatal(err)
+	}
+	g, err := w.Publish(t.Context(), staged, m, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := whole(s, m.Names()...); err != nil {
+		t.Error(err)
+	}
+	return g
+}
+
 func TestFilesThatDidNotChangeAreShared(t *testing.T) {
 	s := open(t, t.TempDir(), abi311, tag311)
 	one := publish(t, s, "a.one")
 	before := tree(t, one.Dir)
-	w := writer(t, s)
-	defer w.Close()
-	staged, m, err := build(t, w, one, "b.two")
-	if err != nil {
-		t.Fatal(err)
-	}
-	two, err := w.Publish(t.Context(), staged, m, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := whole(s, "a.one", "b.two"); err != nil {
-		t.Error(err)
-	}
+	two := publishUpon(t, s, one, "b.two")
 	a, err := os.Stat(filepath.Join(one.SitePackages(), "a_one/m1.py"))
 	if err != nil {
 		t.Fatal(err)
@@ -65,6 +72,8 @@ func TestFilesThatDidNotChangeAreShared(t *testing.T) {
 			t.Errorf("%s of the older generation was changed", name)
 		}
 	}
+	w := writer(t, s)
+	defer w.Close()
 	if done, err := w.GC(t.Context(), Collect{}); err != nil || len(done.Removed) != 1 {
 		t.Errorf("%v %v", done, err)
 	}
@@ -135,19 +144,7 @@ func TestWhereNoLinkCanBeMadeFilesAreCopied(t *testing.T) {
 		}
 		one := publish(t, open(t, dir, abi311, tag311), "a.one")
 		s := open(t, t.TempDir(), abi311, tag311)
-		w := writer(t, s)
-		defer w.Close()
-		staged, m, err := build(t, w, one, "b.two")
-		if err != nil {
-			t.Fatal(err)
-		}
-		two, err := w.Publish(t.Context(), staged, m, nil)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if err := whole(s, "a.one", "b.two"); err != nil {
-			t.Error(err)
-		}
+		two := publishUpon(t, s, one, "b.two")
 		from, err := os.Stat(filepath.Join(one.SitePackages(), "a_one/m1.py"))
 		if err != nil {
 			t.Fatal(err)

@@ -205,17 +205,7 @@ func TestATargetThatIsRemovedMeanwhile(t *testing.T) {
 			s := open(t, filepath.Join(t.TempDir(), "target"), abi311, tag311)
 			publish(t, s, "a.one")
 			w := writer(t, s)
-			staged, err := w.Stage()
-			if err != nil {
-				t.Fatal(err)
-			}
-			if err := fill(staged, "a.one", "b.two"); err != nil {
-				t.Fatal(err)
-			}
-			m, err := describeStaged(staged, abi311, "a.one", "b.two")
-			if err != nil {
-				t.Fatal(err)
-			}
+			staged, m := stage(t, w, "a.one", "b.two")
 			if err := removeTree(s.target); err != nil {
 				t.Fatal(err)
 			}

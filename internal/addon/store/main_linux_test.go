@@ -117,6 +117,23 @@ func writer(t testing.TB, s *Store) *Writer {
 	return w
 }
 
+// stage fills a place with features, and describes what is there.
+func stage(t testing.TB, w *Writer, features ...string) (Staged, manifest.Manifest) {
+	t.Helper()
+	staged, err := w.Stage()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := fill(staged, features...); err != nil {
+		t.Fatal(err)
+	}
+	m, err := describeStaged(staged, abi311, features...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return staged, m
+}
+
 // publish makes the features, and nothing else, the current generation.
 func publish(t testing.TB, s *Store, features ...string) Generation {
 	t.Helper()

@@ -248,17 +248,7 @@ func TestNothingTemporaryStays(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			w := writer(t, s)
-			staged, err := w.Stage()
-			if err != nil {
-				t.Fatal(err)
-			}
-			if err := fill(staged, "a.one", "b.two"); err != nil {
-				t.Fatal(err)
-			}
-			m, err := describeStaged(staged, abi311, "a.one", "b.two")
-			if err != nil {
-				t.Fatal(err)
-			}
+			staged, m := stage(t, w, "a.one", "b.two")
 			if err := try(w, staged, m); err == nil || strings.Contains(err.Error(), "\n") {
 				t.Errorf("it was published, or not in one line: %v", err)
 			}
