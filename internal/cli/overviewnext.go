@@ -1,6 +1,8 @@
 package cli
 
 import (
+	"slices"
+
 	"hermes.example/hermes/internal/config"
 	"hermes.example/hermes/internal/profile"
 )
@@ -32,7 +34,7 @@ func (o overview) next() []suggestion {
 		add(s.Failing, "hermes service logs "+s.Name, "see why it does not run")
 	}
 	add(o.Engine.Problem != "", "hermes doctor", "see what keeps sandboxes from being made, and what mends it")
-	add(o.gateways() == 0 && o.supervised(), "hermes gateway start", "let the gateway run, now and after every restart")
+	add(o.idle(), "hermes gateway start", "let the gateway run, now and after every restart")
 	usable := o.Engine.Name != "" && o.Engine.Problem == ""
 	running := o.running()
 	add(usable && running > 0, "hermes sandbox ls", "see the sandboxes, and who uses them")
@@ -45,16 +47,10 @@ func (o overview) next() []suggestion {
 	return all[:suggestions]
 }
 
-func (o overview) gateways() (up int) {
-	for _, g := range o.Agents {
-		if g.Up {
-			up++
-		}
-	}
-	return up
+// idle says that somebody would keep gateways, and that nobody has asked for one.
+func (o overview) idle() bool {
+	return len(o.Agents) > 0 && o.Agents[0].Supervised && !slices.ContainsFunc(o.Agents, func(g agentState) bool { return g.Up || g.Failing })
 }
-
-func (o overview) supervised() bool { return len(o.Agents) > 0 && o.Agents[0].Supervised }
 
 func (o overview) running() (n int) {
 	for _, count := range o.Sandboxes {
