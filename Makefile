@@ -63,8 +63,8 @@ install: build ## install bin/hermes into $(DESTDIR)$(PREFIX)/bin
 dist: guest ## static archives for every platform, with checksums, in dist/
 	@GO="$(GO)" sh scripts/dist.sh dist
 
-dist-check: dist ## build them once more, elsewhere, and compare every byte
-	@GO="$(GO)" sh scripts/dist-check.sh
+dist-check: ## build them here and in another directory, and compare every byte
+	@MAKE="$(MAKE)" sh scripts/dist-check.sh
 
 test: ## install what the tests need, then vet, staticcheck and all tests with the race detector
 	@sh scripts/test-deps.sh
