@@ -33,6 +33,13 @@ func (m *Manager) purge(ctx context.Context, home string) (int, error) {
 	return 0, nil
 }
 
+// Rememberer is an engine whose Find may tell what it remembers.
+type Rememberer interface {
+	// Ask is a Find that remembers nothing, and that what follows is held to. Who ends a
+	// sandbox to make it anew asks first whether anybody is there to make it.
+	Ask(ctx context.Context, id Identity) (Info, error)
+}
+
 // Host is an engine in which others have something that is named like a sandbox.
 type Host interface {
 	// RemoveForeign removes what List calls foreign and has the name of the identity.

@@ -212,6 +212,9 @@ func (m *Manager) undo(ctx context.Context, id Identity) {
 // whether it made it.
 func (m *Manager) provide(ctx context.Context, id Identity, spec Spec) (made bool, err error) {
 	info, err := m.engine.Find(ctx, id)
+	if r, ok := m.engine.(Rememberer); ok && err == nil && !m.serves(info, spec) {
+		info, err = r.Ask(ctx, id)
+	}
 	if err == nil && info.State == Paused {
 		info, err = m.engine.Start(ctx, id, spec)
 	}
@@ -233,6 +236,11 @@ func (m *Manager) provide(ctx context.Context, id Identity, spec Spec) (made boo
 		return false, nil
 	}
 	return err == nil, err
+}
+
+// serves says whether a sandbox is what was asked for as it is.
+func (m *Manager) serves(info Info, spec Spec) bool {
+	return info.State == Running && info.SpecHash == spec.Hash() && info.Build == m.engine.Capabilities().GuestBuild
 }
 
 // DriftError means that a sandbox exists with another spec and cannot be

@@ -6,6 +6,7 @@ import (
 	"io"
 	"path/filepath"
 	"sync"
+	"sync/atomic"
 
 	"hermes.example/hermes/internal/atomicfile"
 	"hermes.example/hermes/internal/programs"
@@ -35,7 +36,7 @@ func Recall(o Options, id sandbox.Identity, open func() (sandbox.Engine, error))
 	if json.Unmarshal(data, &seen) != nil || seen.Host != o.Host || seen.Info.Identity != id || !seen.lives() {
 		return nil, false
 	}
-	return &recalled{name: o.Name, build: build, id: id, seen: seen, open: sync.OnceValues(open)}, true
+	return &recalled{name: o.Name, build: build, id: id, seen: seen, open: open}, true
 }
 
 // recalled is an engine that knows one sandbox without asking the daemon.
@@ -44,6 +45,39 @@ type recalled struct {
 	id          sandbox.Identity
 	seen        sighting
 	open        func() (sandbox.Engine, error)
+
+	mu     sync.Mutex
+	opened sandbox.Engine
+	// asked is set once something may have become of the sandbox through the daemon, which may
+	// be another one than it was. What is remembered is then of no use.
+	asked atomic.Bool
+}
+
+// daemon returns the engine that asks. One that did not answer may do so the next time.
+func (r *recalled) daemon() (e sandbox.Engine, err error) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.opened == nil {
+		if e, err = r.open(); err != nil {
+			return nil, err
+		}
+		r.opened = e
+	}
+	return r.opened, nil
+}
+
+// ask returns the engine that asks, for good if it is about the sandbox.
+func (r *recalled) ask(id sandbox.Identity) (sandbox.Engine, error) {
+	e, err := r.daemon()
+	if err == nil && id.Normal() == r.id {
+		r.asked.Store(true)
+	}
+	return e, err
+}
+
+// knows says whether the sandbox can be told of without asking.
+func (r *recalled) knows(id sandbox.Identity) bool {
+	return id == r.id && !r.asked.Load() && r.seen.lives()
 }
 
 // Name is the daemon's kind.
@@ -54,10 +88,19 @@ func (r *recalled) Capabilities() sandbox.Capabilities { return capabilities(r.b
 
 // Find returns the sandbox that was recalled, or asks.
 func (r *recalled) Find(ctx context.Context, id sandbox.Identity) (sandbox.Info, error) {
-	if id.Normal() == r.id && r.seen.lives() {
+	if r.knows(id.Normal()) {
 		return r.seen.Info, nil
 	}
-	e, err := r.open()
+	e, err := r.daemon()
+	if err != nil {
+		return sandbox.Info{}, err
+	}
+	return e.Find(ctx, id)
+}
+
+// Ask finds a sandbox by the daemon.
+func (r *recalled) Ask(ctx context.Context, id sandbox.Identity) (sandbox.Info, error) {
+	e, err := r.ask(id)
 	if err != nil {
 		return sandbox.Info{}, err
 	}
@@ -66,14 +109,14 @@ func (r *recalled) Find(ctx context.Context, id sandbox.Identity) (sandbox.Info,
 
 // Connect dials the guest that was recalled, or asks.
 func (r *recalled) Connect(ctx context.Context, id sandbox.Identity) (io.ReadWriteCloser, error) {
-	if id == r.id {
-		if conn, err := dialSocket(ctx, r.seen.Door, r.seen.PID); err == nil && r.seen.lives() {
+	if id == r.id && !r.asked.Load() {
+		if conn, err := dialSocket(ctx, r.seen.Door, r.seen.PID); err == nil && r.knows(id) {
 			return conn, nil
 		} else if err == nil {
 			conn.Close()
 		}
 	}
-	e, err := r.open()
+	e, err := r.daemon()
 	if err != nil {
 		return nil, err
 	}
@@ -82,7 +125,7 @@ func (r *recalled) Connect(ctx context.Context, id sandbox.Identity) (io.ReadWri
 
 // Create asks the daemon, as does all that follows.
 func (r *recalled) Create(ctx context.Context, id sandbox.Identity, spec sandbox.Spec) (sandbox.Info, error) {
-	e, err := r.open()
+	e, err := r.ask(id)
 	if err != nil {
 		return sandbox.Info{}, err
 	}
@@ -91,7 +134,7 @@ func (r *recalled) Create(ctx context.Context, id sandbox.Identity, spec sandbox
 
 // List returns all sandboxes of a home.
 func (r *recalled) List(ctx context.Context, home string) ([]sandbox.Info, error) {
-	e, err := r.open()
+	e, err := r.daemon()
 	if err != nil {
 		return nil, err
 	}
@@ -100,7 +143,7 @@ func (r *recalled) List(ctx context.Context, home string) ([]sandbox.Info, error
 
 // Start brings a sandbox back.
 func (r *recalled) Start(ctx context.Context, id sandbox.Identity, spec sandbox.Spec) (sandbox.Info, error) {
-	e, err := r.open()
+	e, err := r.ask(id)
 	if err != nil {
 		return sandbox.Info{}, err
 	}
@@ -109,7 +152,7 @@ func (r *recalled) Start(ctx context.Context, id sandbox.Identity, spec sandbox.
 
 // Inspect tells what holds for a sandbox.
 func (r *recalled) Inspect(ctx context.Context, id sandbox.Identity) (sandbox.Posture, error) {
-	e, err := r.open()
+	e, err := r.daemon()
 	if err != nil {
 		return sandbox.Posture{}, err
 	}
@@ -118,7 +161,7 @@ func (r *recalled) Inspect(ctx context.Context, id sandbox.Identity) (sandbox.Po
 
 // Remove ends a sandbox.
 func (r *recalled) Remove(ctx context.Context, id sandbox.Identity, files bool) error {
-	e, err := r.open()
+	e, err := r.ask(id)
 	if err != nil {
 		return err
 	}
@@ -127,7 +170,7 @@ func (r *recalled) Remove(ctx context.Context, id sandbox.Identity, files bool) 
 
 // Sweep removes leftovers.
 func (r *recalled) Sweep(ctx context.Context, home string) (int, error) {
-	e, err := r.open()
+	e, err := r.daemon()
 	if err != nil {
 		return 0, err
 	}
@@ -136,7 +179,7 @@ func (r *recalled) Sweep(ctx context.Context, home string) (int, error) {
 
 // Keeps says whether anything is left of a sandbox.
 func (r *recalled) Keeps(ctx context.Context, id sandbox.Identity) (bool, error) {
-	e, err := r.open()
+	e, err := r.daemon()
 	if err != nil {
 		return false, err
 	}
@@ -145,7 +188,7 @@ func (r *recalled) Keeps(ctx context.Context, id sandbox.Identity) (bool, error)
 
 // Purge removes what is left of a home's sandboxes.
 func (r *recalled) Purge(ctx context.Context, home string) (int, error) {
-	e, err := r.open()
+	e, err := r.daemon()
 	if err != nil {
 		return 0, err
 	}
@@ -154,7 +197,7 @@ func (r *recalled) Purge(ctx context.Context, home string) (int, error) {
 
 // RemoveForeign removes what the Hermes agent made.
 func (r *recalled) RemoveForeign(ctx context.Context, id sandbox.Identity) (bool, error) {
-	e, err := r.open()
+	e, err := r.daemon()
 	if err != nil {
 		return false, err
 	}

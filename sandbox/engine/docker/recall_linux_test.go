@@ -179,3 +179,66 @@ func TestOnlyTheGuestIsTakenForIt(t *testing.T) {
 		t.Errorf("another process is taken for the guest: %v", err)
 	}
 }
+
+// Who cannot ask the daemon cannot make a sandbox anew, and so must not end the one that is there.
+func TestASandboxIsNotEndedForOneThatCannotBeMade(t *testing.T) {
+	onEachDaemon(t, func(t *testing.T, a *arena) {
+		box := a.box(containers.Busybox)
+		a.says(box, "echo kept > /tmp/file")
+		if err := box.Close(); err != nil {
+			t.Fatal(err)
+		}
+		m, ok := a.recall(a.api.DaemonHost())
+		if !ok {
+			t.Fatal("not recalled")
+		}
+		if _, err := m.Ensure(t.Context(), a.id(), sandbox.Spec{Image: "another", Network: sandbox.NetworkNone}); !errors.Is(err, errAsked) {
+			t.Errorf("made as another: %v", err)
+		}
+		if got := a.says(a.box(containers.Busybox), "cat /tmp/file"); got != "kept" {
+			t.Errorf("left is %q", got)
+		}
+	})
+}
+
+// Where Docker does not answer any more, Podman takes its place, and has a sandbox of its own.
+func TestWhatIsMadeByAnotherDaemonIsUsedThere(t *testing.T) {
+	a := newArena(t, "docker", containers.Docker(t))
+	other := newArena(t, "podman", containers.Podman(t))
+	other.home = a.home
+	if err := a.box(containers.Busybox).Close(); err != nil {
+		t.Fatal(err)
+	}
+	e, ok := docker.Recall(docker.Options{Name: a.name, Arch: runtime.GOARCH, Host: a.api.DaemonHost()}, a.id(), func() (sandbox.Engine, error) { return other.engine, nil })
+	if !ok {
+		t.Fatal("not recalled")
+	}
+	m := sandbox.NewManager(e, sandbox.Options{NoSweep: true})
+	t.Cleanup(func() { m.Close() })
+	spec := sandbox.Spec{Image: containers.Busybox.In(t, other.api), Network: sandbox.NetworkNone, Env: map[string]string{"MADE": "anew"}}
+	for range 2 {
+		box, err := m.Ensure(t.Context(), a.id(), spec)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := other.says(box, "echo $MADE"); got != "anew" {
+			t.Errorf("MADE is %q", got)
+		}
+		if err := box.Close(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if !a.inspect().State.Running {
+		t.Error("the one that nobody could ask for was ended")
+	}
+}
+
+// What is written in a sandbox whose files were removed is lost; the daemon's way says so.
+func TestASandboxWhoseDirectoryIsGoneIsNotRecalled(t *testing.T) {
+	a := newArena(t, "docker", containers.Docker(t))
+	a.box(containers.Busybox)
+	if err := os.RemoveAll(filepath.Join(a.home, "sandboxes")); err != nil {
+		t.Fatal(err)
+	}
+	a.isRecalled("its directory is gone", false)
+}

@@ -26,6 +26,9 @@ type sighting struct {
 	Started uint64 `json:"started"`
 	// Freezer is a file that says whether somebody has paused the container.
 	Freezer string `json:"freezer"`
+	// Link is the file without which the sandbox cannot be reached: it is gone where somebody
+	// removed the sandbox's directory, and with it what is mounted from there.
+	Link string `json:"link"`
 }
 
 // sightingName is a file in the directory of a sandbox's run. It is not synchronised to
@@ -77,7 +80,7 @@ func (e *Engine) dialGuest(ctx context.Context, id sandbox.Identity, door string
 }
 
 func (e *Engine) writeSighting(id sandbox.Identity, door string, guest *met) error {
-	s := sighting{Host: e.options.Host, Door: door, Info: guest.info, PID: guest.pid}
+	s := sighting{Host: e.options.Host, Door: door, Info: guest.info, PID: guest.pid, Link: filepath.Join(e.dir(id), linkName)}
 	if err := s.describe(); err != nil {
 		return err
 	}

@@ -2,6 +2,7 @@ package docker
 
 import (
 	"errors"
+	"os"
 
 	"hermes.example/hermes/internal/cgroup"
 	"hermes.example/hermes/internal/proc"
@@ -18,11 +19,14 @@ func (s *sighting) describe() (err error) {
 	return err
 }
 
-// lives says whether the guest is still there and nobody has paused it. What cannot be
+// lives says whether the guest is still there with its files, and nobody has paused it. What cannot be
 // told is not so.
 func (s *sighting) lives() bool {
 	guest, ok := proc.Read(s.PID)
 	if !ok || guest.Zombie || guest.Started != s.Started || proc.BootID() != s.Boot {
+		return false
+	}
+	if _, err := os.Lstat(s.Link); err != nil {
 		return false
 	}
 	frozen, err := cgroup.IsFrozen(s.Freezer)
