@@ -75,7 +75,7 @@ func splitKey(key string) ([]string, error) {
 }
 
 func readText(file string) (string, os.FileMode, error) {
-	data, err := os.ReadFile(file)
+	data, err := read(file)
 	if errors.Is(err, os.ErrNotExist) {
 		return "", FileMode, nil
 	}

@@ -152,8 +152,8 @@ func TestAPasswordFromAFile(t *testing.T) {
 		}
 	}
 	for says, path := range map[string]string{
-		"no such file":   filepath.Join(dir, "absent"),
-		"is a directory": dir,
+		"no such file":     filepath.Join(dir, "absent"),
+		"it is not a file": dir,
 	} {
 		_, err := loaded(t, "", map[string]string{basicVariable + "PASSWORD_FILE": path}).Dashboard()
 		if err == nil || !strings.Contains(err.Error(), says) || !strings.Contains(err.Error(), basicVariable+"PASSWORD_FILE") {

@@ -23,7 +23,7 @@ const fileName = "config.yaml"
 
 // readFile reads a configuration file. That there is none is no error.
 func readFile(path string) (file, error) {
-	data, err := os.ReadFile(path)
+	data, err := read(path)
 	if err != nil && !errors.Is(err, os.ErrNotExist) {
 		return file{}, fmt.Errorf("cannot read the configuration: %w", err)
 	}

@@ -49,7 +49,7 @@ func MultiplexProfiles(lookup Lookup) (bool, error) {
 	if err != nil {
 		return false, err
 	}
-	data, err := os.ReadFile(File(home))
+	data, err := read(File(home))
 	if errors.Is(err, os.ErrNotExist) {
 		err = nil
 	}

@@ -55,7 +55,7 @@ func Migrate(home string, due []Migration, now time.Time) (done []string, err er
 
 // backUp copies a file, if there is one, for its owner alone.
 func backUp(path string, now time.Time) error {
-	data, err := os.ReadFile(path)
+	data, err := read(path)
 	if errors.Is(err, os.ErrNotExist) {
 		return nil
 	}

@@ -8,6 +8,8 @@ import (
 	"log/slog"
 	"os"
 	"strings"
+
+	"hermes.example/hermes/internal/atomicfile"
 )
 
 // Secret is a value that may be one: it shows itself to nobody but who asks for it
@@ -37,15 +39,13 @@ const longestSecret = 4 << 10
 // readSecret reads the file that a setting names: what is in it, without spaces and ends of lines around it.
 func readSecret(s setting) (Secret, error) {
 	cannot := func(why string) error { return fmt.Errorf("cannot use %s=%q: %s", s.name, s.text(), why) }
-	f, err := os.Open(s.text())
+	if info, err := os.Stat(s.text()); err == nil && !info.Mode().IsRegular() {
+		return Secret{}, cannot("it is not a file")
+	}
+	data, err := atomicfile.Read(s.text())
 	if errors.Is(err, fs.ErrPermission) {
 		return Secret{}, cannot(fmt.Sprintf("user %d may not read it; let it be readable (chmod 644) in a directory that keeps others out (chmod 700)", os.Geteuid()))
 	}
-	if err != nil {
-		return Secret{}, cannot(reason(err))
-	}
-	defer f.Close()
-	data, err := io.ReadAll(io.LimitReader(f, longestSecret+1))
 	value := strings.TrimSpace(string(data))
 	switch {
 	case err != nil:

@@ -20,7 +20,7 @@ func IsVariable(key string) bool { return variableName.MatchString(key) }
 
 // GetVariable returns a variable of the home's file of them.
 func GetVariable(home, name string) (value Secret, found bool, err error) {
-	text, err := os.ReadFile(EnvFile(home))
+	text, err := read(EnvFile(home))
 	if err != nil && !errors.Is(err, os.ErrNotExist) {
 		return Secret{}, false, fmt.Errorf("cannot read the variables of this home: %w", err)
 	}
@@ -35,7 +35,7 @@ func SetVariable(home, name, value string) error {
 		return fmt.Errorf("cannot set %s: its value is not a text", name)
 	}
 	path := resolved(EnvFile(home))
-	old, err := os.ReadFile(path)
+	old, err := read(path)
 	if err != nil && !errors.Is(err, os.ErrNotExist) {
 		return fmt.Errorf("cannot read the variables of this home: %w", err)
 	}

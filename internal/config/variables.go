@@ -20,7 +20,7 @@ func WithEnvFile(lookup Lookup) (Lookup, []string, error) {
 		return nil, nil, err
 	}
 	path := EnvFile(home)
-	text, err := os.ReadFile(path)
+	text, err := read(path)
 	if errors.Is(err, os.ErrNotExist) {
 		return lookup, nil, nil
 	}

@@ -1,0 +1,7 @@
+//go:build !unix
+
+package config
+
+import "os"
+
+func isNull(os.FileInfo) bool { return false }
