@@ -78,6 +78,7 @@ type place struct {
 	*store.Store
 	destination string
 	locks       string
+	core        string // the digest of the core as it is
 }
 
 // at finds the runtime and its store, once for each destination: the settings may change while a gateway runs.
@@ -95,7 +96,7 @@ func (m *Manager) at(ctx context.Context, destination string) (*place, error) {
 	if err != nil {
 		return nil, inStore(err)
 	}
-	m.where = &place{found, s, destination, cmp.Or(m.Locks, found.Locks())}
+	m.where = &place{found, s, destination, cmp.Or(m.Locks, found.Locks()), found.Digest()}
 	return m.where, nil
 }
 

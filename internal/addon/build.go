@@ -90,7 +90,7 @@ func (b *build) make(ctx context.Context, p plan) error {
 	}
 	b.tell(Publishing)
 	return b.publish(ctx, staged, manifest.Manifest{
-		Version: manifest.Version, ABI: b.ABI, Features: p.features(b.Distributions), Distributions: report.Distributions, Files: report.Files,
+		Version: manifest.Version, ABI: b.ABI, Core: b.core, Features: p.features(b.Distributions), Distributions: report.Distributions, Files: report.Files,
 	})
 }
 

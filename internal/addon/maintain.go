@@ -164,8 +164,8 @@ type Outcome struct {
 	Reason string `json:"reason,omitempty"`
 }
 
-// Refresh sees to it that all features that are wanted are there as the list has them now: after an update, or for
-// another interpreter. It reports and never fails.
+// Refresh sees to it that all features that are wanted are there as the list has them now and as the core is: after an
+// update, or for another interpreter. It reports and never fails.
 func (m *Manager) Refresh(ctx context.Context) (all []Outcome) {
 	p, err := m.here(ctx)
 	if err != nil {
@@ -177,11 +177,13 @@ func (m *Manager) Refresh(ctx context.Context) (all []Outcome) {
 	}
 	before := make(map[string]bool)
 	for _, name := range wanted {
-		before[name] = m.Has(ctx, name)
+		before[name] = m.Has(ctx, name) && p.ofThisCore()
 	}
 	for _, name := range wanted {
-		_, err := m.Ensure(ctx, name)
+		done, err := m.Ensure(ctx, name)
 		switch {
+		case err == nil && done.Outdated != "":
+			all = append(all, Outcome{name, "failed", done.Outdated})
 		case err == nil && before[name]:
 			all = append(all, Outcome{Feature: name, Result: "current"})
 		case err == nil:

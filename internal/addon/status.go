@@ -17,7 +17,7 @@ type State string
 const (
 	Core        State = "core"        // the core has all of it
 	Installed   State = "installed"   // the store has it
-	Outdated    State = "outdated"    // it is wanted, and there for other requirements, or for another interpreter
+	Outdated    State = "outdated"    // it is wanted, and there for other requirements, another core or another interpreter
 	Failed      State = "failed"      // its install failed a short while ago
 	Available   State = "available"   // it would be installed at its first use
 	Unavailable State = "unavailable" // it cannot be had
@@ -78,6 +78,7 @@ func (m *Manager) Status(ctx context.Context) Status {
 	if err != nil {
 		s.Problem = err.Error()
 	}
+	sameCore := p.ofThisCore()
 	for _, f := range m.Features {
 		one := m.status(p, f, verdict)
 		one.Wanted = slices.Contains(wanted, f.Name)
@@ -91,6 +92,9 @@ func (m *Manager) Status(ctx context.Context) Status {
 		}
 		if one.Wanted && (one.State == Available || one.State == Unavailable) {
 			one.State = Outdated
+		}
+		if one.State == Installed && !sameCore {
+			one.State, one.Reason = Outdated, "it was made for another core; it can be used, and is checked against this one at its next use"
 		}
 		s.Features = append(s.Features, one)
 	}

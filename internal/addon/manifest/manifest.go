@@ -5,8 +5,10 @@ import "hermes.example/hermes/internal/addon/lock"
 
 // Manifest is a generation's manifest.json. Its digest names the generation.
 type Manifest struct {
-	Version  int       `json:"version"` // of this format
-	ABI      string    `json:"abi"`
+	Version int    `json:"version"` // of this format
+	ABI     string `json:"abi"`
+	// Core is the digest of the core that the files were checked against. It stands before what is long: see CoreOf.
+	Core     string    `json:"core,omitempty"`
 	Features []Feature `json:"features"` // sorted by name
 	// Distributions are those that are in the generation, sorted by name.
 	Distributions []Distribution `json:"distributions"`

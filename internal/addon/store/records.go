@@ -60,6 +60,15 @@ func (w *Writer) SetDesired(features []string) error {
 	return w.save(w.desired(), wanted{1, features})
 }
 
+// Want adds to what is wanted.
+func (w *Writer) Want(feature string) error {
+	before, err := w.Desired()
+	if err != nil {
+		return err
+	}
+	return w.SetDesired(append(before, feature))
+}
+
 // follow makes wanted what the next generation has, and not wanted what only the current one has. What neither has,
 // because it cannot be had for this ABI, stays as it was.
 func (w *Writer) follow(next []string) error {
