@@ -157,7 +157,7 @@ func (p *place) inCore(spec string) bool {
 }
 
 // refusal is why a feature may not be installed here and now, whatever its lock says; nil means that it may.
-func (m *Manager) refusal(f feature.Feature, missing []string, verdict gate.Verdict) *unavailable.Error {
+func (m *Manager) refusal(p *place, f feature.Feature, missing []string, verdict gate.Verdict) *unavailable.Error {
 	if !f.Supports(runtime.GOOS) {
 		return unavailable.OnPlatform(runtime.GOOS)
 	}
@@ -166,5 +166,8 @@ func (m *Manager) refusal(f feature.Feature, missing []string, verdict gate.Verd
 			return unavailable.UnsafeSpec(err)
 		}
 	}
-	return verdict.Refusal
+	if verdict.Refusal != nil {
+		return verdict.Refusal
+	}
+	return gate.AskSource(m.Lookup, p.sources(f))
 }

@@ -90,7 +90,7 @@ func (b *build) make(ctx context.Context, p plan) error {
 	}
 	b.tell(Publishing)
 	return b.publish(ctx, staged, manifest.Manifest{
-		Version: manifest.Version, ABI: b.ABI, Core: b.core, Features: p.features(b.Distributions), Distributions: report.Distributions, Files: report.Files,
+		Version: manifest.Version, ABI: b.ABI, Core: b.core, Features: p.features(b.Distributions), Distributions: p.distributions(report.Distributions), Files: report.Files,
 	})
 }
 
@@ -137,7 +137,7 @@ func (b *build) tell(phase Phase) { b.Progress(Progress{Feature: b.about, Phase:
 // installer brings packages for this runtime, with a cache in the store.
 func (b *build) installer() install.Installer {
 	return install.Installer{
-		Runtime: b.Runtime, Cache: b.Cache(), Environ: b.Environ, Timeout: b.Timeout, MinAge: minAge(b.Lookup), Offline: b.Offline, Fresh: b.fresh, Log: b.Log, Now: b.Now,
+		Runtime: b.Runtime, Cache: b.Cache(), Environ: b.Environ, Timeout: b.Timeout, MinAge: minAge(b.Lookup), Offline: b.Offline, Fresh: b.fresh, Tools: b.tools(), Log: b.Log, Now: b.Now,
 		Progress: func(e install.Event) {
 			b.Progress(Progress{Feature: b.about, Phase: Phase(e.Phase), Done: e.Done, Total: e.Total, Size: e.Size})
 		},

@@ -42,7 +42,7 @@ func (m *Manager) Ensure(ctx context.Context, name string) (Ensured, error) {
 	if len(missing) == 0 {
 		return m.settle(ctx, p, f, verdict), nil
 	}
-	if refused := m.refusal(f, missing, verdict); refused != nil {
+	if refused := m.refusal(p, f, missing, verdict); refused != nil {
 		return Ensured{}, refused.For(f.Name, missing)
 	}
 	if failure, failed := p.Failure(f.Name); failed && !m.Retry {

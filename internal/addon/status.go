@@ -32,7 +32,9 @@ type FeatureStatus struct {
 	// Lock is where its versions come from; empty where it is not installed and none was shipped.
 	Lock    lock.Kind `json:"lock,omitempty"`
 	Missing []string  `json:"missing,omitempty"`
-	Reason  string    `json:"reason,omitempty"`
+	// Sources are the packages of it that have no wheel and are built here.
+	Sources []string `json:"built_from_source,omitempty"`
+	Reason  string   `json:"reason,omitempty"`
 }
 
 // Status is what there is to say about add-ons here.
@@ -103,9 +105,9 @@ func (m *Manager) Status(ctx context.Context) Status {
 
 // status is that of one feature, apart from what is wanted and locked.
 func (m *Manager) status(p *place, f feature.Feature, verdict gate.Verdict) FeatureStatus {
-	s := FeatureStatus{Feature: f, Missing: p.missing(f)}
+	s := FeatureStatus{Feature: f, Missing: p.missing(f), Sources: p.sources(f)}
 	failure, failed := p.Failure(f.Name)
-	switch refused := m.refusal(f, s.Missing, verdict); {
+	switch refused := m.refusal(p, f, s.Missing, verdict); {
 	case len(s.Missing) == 0 && p.Has(f.Name, f.Specs):
 		s.State = Installed
 	case len(s.Missing) == 0:

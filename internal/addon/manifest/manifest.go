@@ -35,6 +35,8 @@ type Distribution struct {
 	Requires []string `json:"requires,omitempty"` // as its metadata says
 	Hashes   []string `json:"hashes"`             // of the lock
 	Modules  []string `json:"modules"`            // its top-level names
+	// Source says that it was built on this machine, so that its files are in no lock: the hashes are of their source.
+	Source bool `json:"source,omitempty"`
 	// Shares are the distributions that have a file of it, too: where one of them goes, it has to be installed anew.
 	Shares []string `json:"shares,omitempty"`
 }

@@ -47,6 +47,7 @@ func TestEveryPartCountsForTheDigest(t *testing.T) {
 		"specs":      func(m *Manifest) { m.Features[0].Specs = nil },
 		"lock":       func(m *Manifest) { m.Features[0].Kind = "first-use" },
 		"version":    func(m *Manifest) { m.Distributions[0].Version = "3" },
+		"source":     func(m *Manifest) { m.Distributions[0].Source = true },
 		"content":    func(m *Manifest) { m.Files[0].SHA256 = strings.Repeat("1", 64) },
 		"path":       func(m *Manifest) { m.Files[0].Path = "exa_py/__init.py" },
 		"executable": func(m *Manifest) { m.Files[0].Exec = true },
