@@ -26,7 +26,7 @@ func source() lock.Package {
 
 // An operator who lets packages be built gets them built from exactly what is locked, where nothing of the operator's is
 // to be found, and beside what has a wheel. What was built once needs neither network nor building.
-func TestAPackageWithoutAWheelIsBuilt(t *testing.T) {
+func TestD46APackageIsBuiltWithoutLogins(t *testing.T) {
 	x := wheels.Serve(t, append(sample(), wheels.Backend())...)
 	x.AddSource(unbuilt)
 	host := strings.TrimPrefix(x.URL, "http://")
