@@ -72,8 +72,6 @@ func run(ctx context.Context, tableOnly bool, before string) error {
 type generator struct {
 	install.Installer
 	core map[string]string
-	// sources are the packages that turned out to have no wheel for a platform, by its tag.
-	sources map[string][]string
 }
 
 func newGenerator(before string) (*generator, error) {
@@ -97,7 +95,7 @@ func newGenerator(before string) (*generator, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &generator{core: core, sources: make(map[string][]string), Installer: install.Installer{
+	return &generator{core: core, Installer: install.Installer{
 		Runtime: &sealed.Runtime{Root: root}, Cache: cache, Environ: os.Environ(), Measure: measurer(),
 		Now: func() time.Time { return now },
 	}}, nil
@@ -145,18 +143,23 @@ func (g *generator) lockAll(ctx context.Context, p platform) error {
 
 // resolve takes wheels, and the source of a package only where no version that fits has one.
 func (g *generator) resolve(ctx context.Context, p platform, name string, specs []string, versions map[string]string) (lock.Lock, error) {
-	i := g.Installer
-	i.Runtime = &sealed.Runtime{Root: i.Runtime.Root, Description: sealed.Description{Tag: p.tag}}
+	var sources []string
 	for {
-		known := g.sources[p.tag]
-		l, err := i.Resolve(ctx, install.Wish{Feature: name, Specs: specs, Core: versions, Platform: p.uv, Sources: known})
+		l, err := g.attempt(ctx, p, name, specs, versions, sources...)
 		pkg, only := withoutWheel(err)
-		if !only || slices.Contains(known, pkg) {
-			l.Kind = lock.Shipped
+		if !only || slices.Contains(sources, pkg) {
 			return l, err
 		}
-		g.sources[p.tag] = append(known, pkg)
+		sources = append(sources, pkg)
 	}
+}
+
+func (g *generator) attempt(ctx context.Context, p platform, name string, specs []string, versions map[string]string, sources ...string) (lock.Lock, error) {
+	i := g.Installer
+	i.Runtime = &sealed.Runtime{Root: i.Runtime.Root, Description: sealed.Description{Tag: p.tag}}
+	l, err := i.Resolve(ctx, install.Wish{Feature: name, Specs: specs, Core: versions, Platform: p.uv, Sources: sources})
+	l.Kind = lock.Shipped
+	return l, err
 }
 
 // tools are what the sources of all features are built with.
