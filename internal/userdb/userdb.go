@@ -109,7 +109,7 @@ func (f Files) groupsOf(u User) []int {
 // GroupName is the first name of a group's id.
 func (f Files) GroupName(gid int) (string, bool) {
 	for line := range strings.Lines(f.Group) {
-		if fields := split(line); len(fields) > id && fields[id] == strconv.Itoa(gid) {
+		if fields := split(line); len(fields) > groupMembers && fields[id] == strconv.Itoa(gid) {
 			return fields[name], true
 		}
 	}
@@ -125,7 +125,7 @@ func (f Files) Members(gid int) (names []string) {
 		}
 	}
 	for line := range strings.Lines(f.Group) {
-		if fields := split(line); len(fields) > id && fields[id] == strconv.Itoa(gid) {
+		if fields := split(line); len(fields) > groupMembers && fields[id] == strconv.Itoa(gid) {
 			names = append(names, members(fields)...)
 		}
 	}

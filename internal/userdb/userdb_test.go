@@ -3,8 +3,8 @@ package userdb
 import (
 	"os"
 	"path/filepath"
-	"slices"
 	"reflect"
+	"slices"
 	"testing"
 )
 
