@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"io/fs"
+	"maps"
+	"slices"
 
 	"hermes.example/hermes/internal/addon/install"
 	"hermes.example/hermes/internal/addon/manifest"
@@ -54,6 +56,7 @@ func (b *build) run(ctx context.Context, wanted []string) error {
 	if err != nil {
 		return err
 	}
+	b.writer.StillWanted(slices.Collect(maps.Keys(b.leftOut))...)
 	err = b.make(ctx, p)
 	if errors.Is(err, unavailable.Rejected) && b.anew && !b.Offline {
 		// The installer's cache shares its files with the generations that were made of it: what was spoilt in one is

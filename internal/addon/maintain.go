@@ -85,15 +85,6 @@ func (m *Manager) Rollback(ctx context.Context) (g store.Generation, err error) 
 	return g, err
 }
 
-// Collect removes generations that nobody needs.
-func (m *Manager) Collect(ctx context.Context, c store.Collect) (done store.Collected, err error) {
-	err = m.writing(ctx, func(p *place, w *store.Writer) error {
-		done, err = w.GC(ctx, c)
-		return inStore(err)
-	})
-	return done, err
-}
-
 // Verify compares every file of the current generation with what was published.
 func (m *Manager) Verify(ctx context.Context) (store.Generation, []store.Problem, error) {
 	p, err := m.here(ctx)

@@ -59,7 +59,7 @@ func TestD33AGenerationOfAnotherCoreIsMadeAnew(t *testing.T) {
 }
 
 // What cannot be made for the core as it is stays as it was, and that is said.
-func TestWhatCannotBeMadeForAnotherCoreStays(t *testing.T) {
+func TestD50WhatCannotBeMadeForAnotherCoreIsStillWanted(t *testing.T) {
 	d := newDesk(t)
 	d.ensure("search.one", "tts.voice")
 	d.anotherCore(wheels.Wheel{Name: "core-lib", Version: "2.0", Files: map[string]string{"core_lib/__init__.py": "who = 'newer'\n"}})
@@ -78,6 +78,10 @@ func TestWhatCannotBeMadeForAnotherCoreStays(t *testing.T) {
 	all := d.manager().Refresh(d.ctx())
 	if len(all) != 2 || all[0].Result != "refreshed" || all[1].Result != "failed" || !strings.Contains(all[1].Reason, "2.0") {
 		t.Errorf("%+v", all)
+	}
+	// It is not in the generation for this core, and still wanted: the next core may have room for it.
+	if got := d.state("tts.voice"); d.brought("voice_sdk.py") || got != Outdated {
+		t.Errorf("it is %s", got)
 	}
 }
 

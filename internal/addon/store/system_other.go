@@ -4,8 +4,8 @@ package store
 
 import (
 	"errors"
-	"io/fs"
 	"fmt"
+	"io/fs"
 	"os"
 )
 

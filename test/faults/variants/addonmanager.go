@@ -33,6 +33,18 @@ var addonManagerVariants = []variant{
 		new:  "		if err := b.run(ctx, nil); err != nil {",
 	},
 	{
+		name: "D50-left-out-is-forgotten", test: "TestD50WhatCannotBeMadeForAnotherCoreIsStillWanted", in: "internal/addon",
+		file: "internal/addon/store/records.go",
+		old:  "return slices.Contains(now, name) && !slices.Contains(w.stay, name)",
+		new:  "return slices.Contains(now, name)",
+	},
+	{
+		name: "D50-the-cache-is-emptied", test: "TestCollectPrunesTheCache", in: "internal/addon",
+		file: "internal/addon/install/prune.go",
+		old:  "if k[name] == nil && pep508.Normalize(name) == name {",
+		new:  "if pep508.Normalize(name) == name {",
+	},
+	{
 		name: "D50-use-is-no-wish", test: "TestD50WhatIsUsedIsWanted", in: "internal/addon",
 		file: "internal/addon/ensure.go",
 		old:  "p.there(f, true), inStore(w.Want(f.Name))",
