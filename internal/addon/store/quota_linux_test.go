@@ -23,7 +23,7 @@ func TestAQuotaChangesNothing(t *testing.T) {
 		if err := os.Chmod(dir, 0o755); err != nil {
 			t.Fatal(err)
 		}
-		const limit, step = 2 << 20, 64 << 10
+		const limit, step = 2 << 20, 8 << 10
 		d := &disk{t, dir}
 		if err := errors.Join(os.WriteFile(d.path("image"), nil, 0o600), os.Truncate(d.path("image"), 128<<20), os.Mkdir(d.path("now"), 0o755)); err != nil {
 			t.Fatal(err)
@@ -65,9 +65,8 @@ func TestAQuotaChangesNothing(t *testing.T) {
 		if err := errors.Join(whole(s, "a.one", "b.two"), nothingLeft(s)); err != nil {
 			t.Error(err)
 		}
-		if failed == 0 {
-			t.Error("nothing was over the limit")
+		if failed < 10 {
+			t.Errorf("it failed %d times only", failed)
 		}
-		t.Logf("it failed %d times", failed)
 	})
 }
