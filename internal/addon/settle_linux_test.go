@@ -39,7 +39,7 @@ func TestD33AGenerationOfAnotherCoreIsMadeAnew(t *testing.T) {
 	if !d.manager().Has(d.ctx(), "search.one") || d.python("import search_sdk; print(search_sdk.answer)") != "core" {
 		t.Error("the old one cannot be used")
 	}
-	if got := d.state("search.one"); got != Outdated {
+	if got := d.state("search.one"); got != Outdated || !d.manager().Status(d.ctx()).Outdated {
 		t.Errorf("it is %s", got)
 	}
 	done, err := d.manager().Ensure(d.ctx(), "search.one")
@@ -49,7 +49,7 @@ func TestD33AGenerationOfAnotherCoreIsMadeAnew(t *testing.T) {
 	if d.brought("shared.py") || !d.brought("search_sdk") || !d.brought("voice_sdk.py") {
 		t.Error("it was not made for this core")
 	}
-	if got := d.state("tts.voice"); got != Installed {
+	if got := d.state("tts.voice"); got != Installed || d.manager().Status(d.ctx()).Outdated {
 		t.Errorf("the other one is %s", got)
 	}
 	now := d.digest()

@@ -39,11 +39,13 @@ type FeatureStatus struct {
 
 // Status is what there is to say about add-ons here.
 type Status struct {
-	Target     string          `json:"target"`
-	Runtime    string          `json:"runtime,omitempty"`
-	ABI        string          `json:"abi,omitempty"`
-	Generation string          `json:"generation,omitempty"`
-	Features   []FeatureStatus `json:"features"`
+	Target     string `json:"target"`
+	Runtime    string `json:"runtime,omitempty"`
+	ABI        string `json:"abi,omitempty"`
+	Generation string `json:"generation,omitempty"`
+	// Outdated says that the generation was made for another core. It can be used.
+	Outdated bool            `json:"outdated,omitempty"`
+	Features []FeatureStatus `json:"features"`
 	// Refusal is why nothing more can be installed; Problem is why nothing can be told.
 	Refusal string `json:"refusal,omitempty"`
 	Problem string `json:"problem,omitempty"`
@@ -80,7 +82,7 @@ func (m *Manager) Status(ctx context.Context) Status {
 	if err != nil {
 		s.Problem = err.Error()
 	}
-	sameCore := p.ofThisCore()
+	s.Outdated = s.Generation != "" && !p.ofThisCore()
 	for _, f := range m.Features {
 		one := m.status(p, f, verdict)
 		one.Wanted = slices.Contains(wanted, f.Name)
@@ -95,7 +97,7 @@ func (m *Manager) Status(ctx context.Context) Status {
 		if one.Wanted && (one.State == Available || one.State == Unavailable) {
 			one.State = Outdated
 		}
-		if one.State == Installed && !sameCore {
+		if one.State == Installed && s.Outdated {
 			one.State, one.Reason = Outdated, "it was made for another core; it can be used, and is checked against this one at its next use"
 		}
 		s.Features = append(s.Features, one)
