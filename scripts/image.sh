@@ -89,7 +89,7 @@ programs() {
 # stamped prints one of the values that the programs are stamped with.
 stamped() { echo "$stamp" | tr ' ' '\n' | sed -n "s/.*version\.$1=//p"; }
 
-daemon=$(docker version --format '{{.Server.Arch}}' 2>&1) || fail "Docker does not answer: $daemon"
+daemon=$(docker version --format '{{.Server.Arch}}' 2>/dev/null) || fail "Docker does not answer; start its daemon, or set DOCKER_HOST"
 arch=${ARCH:-$daemon}
 case $arch in amd64 | arm64) ;; *) fail "it is for amd64 and arm64, not for $arch" ;; esac
 platform=
