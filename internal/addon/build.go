@@ -115,15 +115,18 @@ func (b *build) fill(ctx context.Context, p plan, staged store.Staged) error {
 }
 
 func (b *build) publish(ctx context.Context, staged store.Staged, m manifest.Manifest) error {
-	text, err := manifest.Encode(m)
-	if err != nil {
-		return rejected(err)
+	bill := func(digest string) ([]byte, error) {
+		text, err := sbom.Generate(m, digest)
+		if err != nil {
+			return nil, rejected(err)
+		}
+		return text, nil
 	}
-	bill, err := sbom.Generate(m, manifest.Digest(text))
-	if err != nil {
+	_, err := b.writer.Publish(ctx, staged, m, bill)
+	switch {
+	case errors.Is(err, manifest.ErrUnfit):
 		return rejected(err)
-	}
-	if _, err := b.writer.Publish(ctx, staged, m, bill); err != nil {
+	case err != nil:
 		return inStore(err)
 	}
 	if _, err := b.writer.GC(ctx, store.Collect{Keep: 1}); err != nil {

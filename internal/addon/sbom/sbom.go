@@ -25,6 +25,7 @@ func Generate(m manifest.Manifest, digest string) ([]byte, error) {
 	}
 	root := generation(m, digest)
 	bom := cdx.NewBOM()
+	bom.SpecVersion, bom.JSONSchema = cdx.SpecVersion1_6, "http://cyclonedx.org/schema/bom-1.6.schema.json"
 	bom.SerialNumber = serial
 	bom.Metadata = &cdx.Metadata{Component: &root}
 	components := make([]cdx.Component, 0, len(m.Distributions))
@@ -35,7 +36,7 @@ func Generate(m manifest.Manifest, digest string) ([]byte, error) {
 	}
 	bom.Components, bom.Dependencies = &components, &dependencies
 	var b bytes.Buffer
-	if err := cdx.NewBOMEncoder(&b, cdx.BOMFileFormatJSON).SetPretty(true).EncodeVersion(bom, cdx.SpecVersion1_6); err != nil {
+	if err := cdx.NewBOMEncoder(&b, cdx.BOMFileFormatJSON).SetPretty(true).Encode(bom); err != nil {
 		return nil, fmt.Errorf("cannot write the bill of materials of %.12s: %w", digest, err)
 	}
 	return b.Bytes(), nil

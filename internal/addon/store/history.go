@@ -45,14 +45,11 @@ func (s *Store) isCurrent(g Generation) bool {
 	return err == nil && to == link+g.Digest
 }
 
-// remember writes down that a generation follows the current one.
-func (w *Writer) remember(g Generation) error {
+// pastWith is the history with a generation that follows the current one.
+func (w *Writer) pastWith(g Generation) (past, error) {
 	all, at, err := w.readPast()
-	if err != nil || w.isCurrent(g) {
-		return err
-	}
 	all = append(all[:min(at+1, len(all))], moved{g.Digest, w.o.Now().UTC()})
-	return w.save(w.history(), past{1, all[max(0, len(all)-remembered):]})
+	return past{1, all[max(0, len(all)-remembered):]}, err
 }
 
 // ErrNoEarlier says that there is nothing to go back to.
@@ -94,5 +91,12 @@ func (w *Writer) rollback(ctx context.Context) (Generation, error) {
 			return Generation{}, err
 		}
 	}
-	return g, w.activate(g, features)
+	_, after, err := w.wantedWith(features)
+	if err == nil {
+		err = w.SetDesired(after)
+	}
+	if err == nil {
+		err = w.lead(g)
+	}
+	return g, err
 }

@@ -8,6 +8,7 @@
 package vet
 
 import (
+	"bytes"
 	"cmp"
 	"slices"
 
@@ -54,8 +55,8 @@ func (t *contents) report(tree string, wanted []lock.Package) *Report {
 	})
 	for _, d := range t.distributions {
 		record := t.canonicalRecord(d)
-		r.records[d.dir+"/RECORD"] = record
-		if f := t.files[d.dir+"/RECORD"]; f != nil {
+		if f := t.files[d.dir+"/RECORD"]; f != nil && !bytes.Equal(f.content, record) {
+			r.records[f.Path] = record
 			f.describe(record)
 		}
 		r.Distributions = append(r.Distributions, t.describe(d, wanted))
