@@ -13,6 +13,7 @@ const (
 	Installing        = Phase(install.Installing)
 	Checking    Phase = "checking"
 	Publishing  Phase = "publishing"
+	Compiling   Phase = "compiling" // what was published
 )
 
 // Progress is how far the install of a feature is.

@@ -21,19 +21,33 @@ import (
 // All that is new is brought to the disk at once, under names that nobody looks at. Then come renames only: the
 // generation and what is written down about it, in any order, and when these are on the disk the link.
 func (w *Writer) Publish(ctx context.Context, staged Staged, m manifest.Manifest, bill func(digest string) ([]byte, error)) (Generation, error) {
-	g, err := w.publish(ctx, staged, m, bill)
+	g, err := w.publish(ctx, staged, m, bill, "")
 	if err != nil {
 		return Generation{}, fmt.Errorf("cannot publish the generation: %w", w.explain(err))
 	}
 	return g, nil
 }
 
-func (w *Writer) publish(ctx context.Context, staged Staged, m manifest.Manifest, bill func(string) ([]byte, error)) (Generation, error) {
+// Replace is Publish for what is the current generation in another form. From then on that one was never there:
+// Rollback leads to the one before it.
+func (w *Writer) Replace(ctx context.Context, staged Staged, m manifest.Manifest, bill func(digest string) ([]byte, error)) (Generation, error) {
+	now, err := w.look()
+	var g Generation
+	if err == nil {
+		g, err = w.publish(ctx, staged, m, bill, now.Digest)
+	}
+	if err != nil {
+		return Generation{}, fmt.Errorf("cannot replace the generation: %w", w.explain(err))
+	}
+	return g, nil
+}
+
+func (w *Writer) publish(ctx context.Context, staged Staged, m manifest.Manifest, bill func(string) ([]byte, error), inPlaceOf string) (Generation, error) {
 	g, err := w.complete(ctx, staged, m, bill)
 	if err != nil {
 		return g, err
 	}
-	written, err := w.intend(g, m.Names())
+	written, err := w.intend(g, m.Names(), inPlaceOf)
 	if err != nil {
 		return g, err
 	}
@@ -92,12 +106,12 @@ func described(m manifest.Manifest, bill func(string) ([]byte, error)) (text, sb
 // intend prepares what is to be written down before a generation becomes current, and says which files that are:
 // that it follows the present one, and what is wanted then. Whoever comes after a kill between this and the link
 // builds what is wanted, and so ends what was begun.
-func (w *Writer) intend(g Generation, features []string) (files []string, err error) {
+func (w *Writer) intend(g Generation, features []string, inPlaceOf string) (files []string, err error) {
 	if err := w.valid(); err != nil {
 		return nil, err
 	}
 	if !w.isCurrent(g) {
-		next, err := w.pastWith(g)
+		next, err := w.pastWith(g, inPlaceOf)
 		if err == nil {
 			err = prepare(w.history(), next)
 		}

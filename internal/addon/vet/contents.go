@@ -18,6 +18,7 @@ type contents struct {
 	distributions []*distribution
 	owners        map[string]*distribution // of a file, by RECORD; the first one's where there are several
 	problems      []Problem
+	ours          func(bytecode string) bool
 }
 
 // file is one file of the tree.
