@@ -19,6 +19,7 @@ func flock(string, bool) (*os.File, error) { return nil, errors.ErrUnsupported }
 func noLocks(error) bool                   { return true }
 func cannotLink(error) bool                { return false }
 func removeTree(string) error              { return errors.ErrUnsupported }
+func (*sealing) tree(string) error         { return errors.ErrUnsupported }
 func owner(os.FileInfo) int                { return -1 }
 
 type entered struct{}
