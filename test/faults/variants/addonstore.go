@@ -71,7 +71,7 @@ var storeVariants = []variant{
 	{
 		name: "D50-wanted-is-what-is-there", test: "TestD50WhatIsWantedIsRemembered", in: "internal/addon/store",
 		file: "internal/addon/store/records.go",
-		old:  "append(stay, next...)",
-		new:  "append(stay[:0], next...)",
+		old:  "append(after, next...)",
+		new:  "append(after[:0], next...)",
 	},
 }
