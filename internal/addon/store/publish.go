@@ -87,20 +87,12 @@ func (w *Writer) complete(ctx context.Context, staged Staged, m manifest.Manifes
 	var sealing sync.WaitGroup
 	var unsealed error
 	sealing.Go(func() { unsealed = seal(ctx, staged, m) })
-	text, sbom, err := described(m, bill)
+	texts, err := describe(m, bill)
 	sealing.Wait()
 	if err := cmp.Or(unsealed, err); err != nil {
 		return Generation{}, err
 	}
-	return w.generation(manifest.Digest(text)), describe(staged, text, sbom, m)
-}
-
-// described are the texts of a generation: its manifest, and its bill of materials.
-func described(m manifest.Manifest, bill func(string) ([]byte, error)) (text, sbom []byte, err error) {
-	if text, err = manifest.Encode(m); err == nil && bill != nil {
-		sbom, err = bill(manifest.Digest(text))
-	}
-	return text, sbom, err
+	return w.generation(texts.digest), texts.write(staged, m)
 }
 
 // intend prepares what is to be written down before a generation becomes current, and says which files that are:
@@ -138,8 +130,24 @@ func unchanged(adopted map[string]manifest.File, now []manifest.File) error {
 	return nil
 }
 
-// describe writes what stands beside site-packages.
-func describe(staged Staged, text, sbom []byte, m manifest.Manifest) error {
+// description is what stands beside site-packages.
+type description struct {
+	manifest, sbom []byte
+	digest         string
+}
+
+func describe(m manifest.Manifest, bill func(digest string) ([]byte, error)) (d description, err error) {
+	if d.manifest, err = manifest.Encode(m); err != nil {
+		return d, err
+	}
+	d.digest = manifest.Digest(d.manifest)
+	if bill != nil {
+		d.sbom, err = bill(d.digest)
+	}
+	return d, err
+}
+
+func (d description) write(staged Staged, m manifest.Manifest) error {
 	features := filepath.Join(staged.Dir, featuresDir)
 	if err := os.Mkdir(features, 0o755); err != nil {
 		return err
@@ -154,8 +162,8 @@ func describe(staged Staged, text, sbom []byte, m manifest.Manifest) error {
 		return err
 	}
 	return cmp.Or(
-		write(filepath.Join(staged.Dir, manifestFile), text, fileMode),
-		write(filepath.Join(staged.Dir, sbomFile), sbom, fileMode),
+		write(filepath.Join(staged.Dir, manifestFile), d.manifest, fileMode),
+		write(filepath.Join(staged.Dir, sbomFile), d.sbom, fileMode),
 		write(filepath.Join(staged.Dir, lockFile), nil, lockMode))
 }
 
