@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"fmt"
-	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
@@ -130,53 +129,6 @@ func unchanged(adopted map[string]manifest.File, now []manifest.File) error {
 	return nil
 }
 
-// description is what stands beside site-packages.
-type description struct {
-	manifest, sbom []byte
-	digest         string
-}
-
-func describe(m manifest.Manifest, bill func(digest string) ([]byte, error)) (d description, err error) {
-	if d.manifest, err = manifest.Encode(m); err != nil {
-		return d, err
-	}
-	d.digest = manifest.Digest(d.manifest)
-	if bill != nil {
-		d.sbom, err = bill(d.digest)
-	}
-	return d, err
-}
-
-func (d description) write(staged Staged, m manifest.Manifest) error {
-	features := filepath.Join(staged.Dir, featuresDir)
-	if err := os.Mkdir(features, 0o755); err != nil {
-		return err
-	}
-	// These need no helper: the whole tree is brought to the disk before it gets its name.
-	for name, content := range proofs(m) {
-		if err := write(filepath.Join(features, name), content, fileMode); err != nil {
-			return err
-		}
-	}
-	if err := os.Chmod(features, dirMode); err != nil {
-		return err
-	}
-	return cmp.Or(
-		write(filepath.Join(staged.Dir, manifestFile), d.manifest, fileMode),
-		write(filepath.Join(staged.Dir, sbomFile), d.sbom, fileMode),
-		write(filepath.Join(staged.Dir, lockFile), nil, lockMode))
-}
-
-// write makes a file that was not there, with the mode whatever the umask.
-func write(path string, content []byte, mode fs.FileMode) error {
-	f, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
-	if err != nil {
-		return err
-	}
-	_, err = f.Write(content)
-	return cmp.Or(err, f.Chmod(mode), f.Close())
-}
-
 // arrive puts the staged generation among the others. If it is there already it stays, provided that it is whole.
 func (w *Writer) arrive(ctx context.Context, staged Staged, g Generation) error {
 	if err := w.valid(); err != nil {
@@ -224,42 +176,4 @@ func (w *Writer) depart(dir string) (string, error) {
 		return "", cmp.Or(err, os.Chmod(dir, info.Mode()))
 	}
 	return away, atomicfile.SyncDir(filepath.Dir(dir))
-}
-
-// lead makes a generation the current one, of which everything is on the disk.
-func (w *Writer) lead(g Generation) error {
-	if err := w.valid(); err != nil {
-		return err
-	}
-	if !w.isCurrent(g) {
-		if err := w.swap(g); err != nil {
-			return err
-		}
-	}
-	if abi, err := w.ActiveABI(); err == nil && abi == w.abi {
-		return nil
-	}
-	return atomicfile.WriteAlone(w.stamp(), []byte(w.abi+"\n"), 0o644)
-}
-
-// swap leads the link to another generation, for all processes at once.
-func (w *Writer) swap(g Generation) error {
-	next := filepath.Join(w.staging(), "current")
-	if err := os.Symlink(link+g.Digest, next); err != nil {
-		return err
-	}
-	if err := os.Rename(next, w.current()); err != nil {
-		return err
-	}
-	return atomicfile.SyncDir(w.own())
-}
-
-// featuresOf are the names of a generation's features, without its manifest.
-func featuresOf(g Generation) ([]string, error) {
-	entries, err := os.ReadDir(filepath.Join(g.Dir, featuresDir))
-	var names []string
-	for _, e := range entries {
-		names = append(names, e.Name())
-	}
-	return names, err
 }

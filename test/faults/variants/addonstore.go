@@ -40,7 +40,7 @@ var storeVariants = []variant{
 	},
 	{
 		name: "D35-current-not-on-the-disk", test: "TestD35APowerCutLeavesTheOldOrTheNew", in: "internal/addon/store",
-		file: "internal/addon/store/publish.go",
+		file: "internal/addon/store/current.go",
 		old:  "	return atomicfile.SyncDir(w.own())\n",
 		new:  "	return nil\n",
 	},
