@@ -8,6 +8,7 @@ import (
 	"slices"
 
 	"hermes.example/hermes/internal/addon/install"
+	"hermes.example/hermes/internal/addon/lock"
 	"hermes.example/hermes/internal/addon/manifest"
 	"hermes.example/hermes/internal/addon/sbom"
 	"hermes.example/hermes/internal/addon/store"
@@ -74,59 +75,78 @@ func (b *build) make(ctx context.Context, p plan) error {
 	if err != nil {
 		return inStore(err)
 	}
-	if err := b.fill(ctx, p, staged); err != nil {
+	adopted, err := b.fill(ctx, p, staged)
+	if err != nil {
 		return err
 	}
 	b.tell(Checking)
-	report, err := vet.Check(staged.SitePackages(), b.Description, p.packages)
-	if err == nil {
-		err = report.Err()
-	}
+	// What was taken over was compiled by us. The store finds out whether somebody has changed it since.
+	report, err := b.check(staged, p.packages, paths(adopted))
 	if err != nil {
-		return rejected(err)
+		return err
 	}
 	if err := p.importable(staged.SitePackages(), b.Site()); err != nil {
 		return unavailable.StillMissing(err)
 	}
-	if err := report.Tidy(); err != nil {
-		return inStore(err)
-	}
 	b.tell(Publishing)
-	return b.publish(ctx, staged, manifest.Manifest{
-		Version: manifest.Version, ABI: b.ABI, Core: b.core, Features: p.features(b.Distributions), Distributions: p.distributions(report.Distributions), Files: report.Files,
+	return b.publish(ctx, b.writer.Publish, staged, manifest.Manifest{
+		Version: manifest.Version, ABI: b.ABI, Core: b.core, Features: p.features(b.Distributions), Distributions: marked(report.Distributions, p.packages), Files: report.Files,
+		Compiled: b.current.Compiled && len(p.missing()) == 0,
 	})
+}
+
+// check says what is staged, which is tidy then, or why it must not be published. Of bytecode it stays what is ours.
+func (b *build) check(staged store.Staged, packages []lock.Package, ours map[string]bool) (*vet.Report, error) {
+	report, err := vet.Check(staged.SitePackages(), b.Description, packages, func(bytecode string) bool { return ours[bytecode] })
+	if err == nil {
+		err = report.Err()
+	}
+	if err != nil {
+		return nil, rejected(err)
+	}
+	return report, inStore(report.Tidy())
 }
 
 // fill installs what is missing and takes the rest over. Where the current generation has lost something, all of it is
 // installed.
-func (b *build) fill(ctx context.Context, p plan, staged store.Staged) error {
+func (b *build) fill(ctx context.Context, p plan, staged store.Staged) (adopted []manifest.File, err error) {
 	if missing := p.missing(); len(missing) > 0 {
 		if err := b.installer().Install(ctx, missing, staged.SitePackages()); err != nil {
-			return err
+			return nil, err
 		}
 	}
-	if len(p.kept) == 0 {
-		return nil
-	}
-	var files []manifest.File
 	for _, f := range b.current.Files {
 		if p.kept[f.Of] {
-			files = append(files, f)
+			adopted = append(adopted, f)
 		}
 	}
-	return inStore(b.writer.Adopt(staged, b.generation, files))
+	return adopted, inStore(b.writer.Adopt(staged, b.generation, adopted))
 }
 
-func (b *build) publish(ctx context.Context, staged store.Staged, m manifest.Manifest) error {
-	text, err := manifest.Encode(m)
-	if err != nil {
-		return rejected(err)
+func paths(files []manifest.File) map[string]bool {
+	all := make(map[string]bool, len(files))
+	for _, f := range files {
+		all[f.Path] = true
 	}
-	bill, err := sbom.Generate(m, manifest.Digest(text))
-	if err != nil {
-		return rejected(err)
+	return all
+}
+
+// publisher is one of the ways to make a generation the current one.
+type publisher func(context.Context, store.Staged, manifest.Manifest, func(digest string) ([]byte, error)) (store.Generation, error)
+
+func (b *build) publish(ctx context.Context, as publisher, staged store.Staged, m manifest.Manifest) error {
+	bill := func(digest string) ([]byte, error) {
+		text, err := sbom.Generate(m, digest)
+		if err != nil {
+			return nil, rejected(err)
+		}
+		return text, nil
 	}
-	if _, err := b.writer.Publish(ctx, staged, m, bill); err != nil {
+	_, err := as(ctx, staged, m, bill)
+	switch {
+	case errors.Is(err, manifest.ErrUnfit):
+		return rejected(err)
+	case err != nil:
 		return inStore(err)
 	}
 	if _, err := b.writer.GC(ctx, store.Collect{Keep: 1}); err != nil {

@@ -14,6 +14,7 @@ const (
 	Building          = Phase(install.Building)
 	Checking    Phase = "checking"
 	Publishing  Phase = "publishing"
+	Compiling   Phase = "compiling" // what was published
 )
 
 // Progress is how far the install of a feature is.

@@ -48,10 +48,10 @@ func (b *build) tools() []lock.Package {
 	return l.Packages
 }
 
-// distributions are those that were found, with what their locks know of them.
-func (p plan) distributions(found []manifest.Distribution) []manifest.Distribution {
+// marked are the distributions that were found, with what is known of their packages.
+func marked(found []manifest.Distribution, packages []lock.Package) []manifest.Distribution {
 	for i, d := range found {
-		found[i].Source = slices.ContainsFunc(p.packages, func(pkg lock.Package) bool { return pkg.Name == d.Name && pkg.Source })
+		found[i].Source = slices.ContainsFunc(packages, func(pkg lock.Package) bool { return pkg.Name == d.Name && pkg.Source })
 	}
 	return found
 }

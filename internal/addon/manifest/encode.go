@@ -16,18 +16,21 @@ const Version = 1
 // Largest is how long an encoded manifest may be: some 400,000 files.
 const Largest = 64 << 20
 
+// ErrUnfit says that what was installed cannot be described.
+var ErrUnfit = errors.New("cannot describe the generation")
+
 // Encode is the manifest as it stands in the generation. Equal manifests have equal bytes: nothing in them says when or
 // where they were made.
 func Encode(m Manifest) ([]byte, error) {
 	if err := m.check(); err != nil {
-		return nil, fmt.Errorf("cannot describe the generation: %w", err)
+		return nil, fmt.Errorf("%w: %w", ErrUnfit, err)
 	}
 	text, err := json.Marshal(m)
 	if err != nil {
-		return nil, fmt.Errorf("cannot describe the generation: %w", err)
+		return nil, fmt.Errorf("%w: %w", ErrUnfit, err)
 	}
 	if text = append(text, '\n'); len(text) > Largest {
-		return nil, fmt.Errorf("cannot describe the generation: %d bytes are too many", len(text))
+		return nil, fmt.Errorf("%w: %d bytes are too many", ErrUnfit, len(text))
 	}
 	return text, nil
 }

@@ -12,6 +12,8 @@ type Manifest struct {
 	Features []Feature `json:"features"` // sorted by name
 	// Distributions are those that are in the generation, sorted by name.
 	Distributions []Distribution `json:"distributions"`
+	// Compiled says that whatever of it can be compiled is here as bytecode, too.
+	Compiled bool `json:"compiled,omitempty"`
 	// Files are all files below site-packages, sorted by path.
 	Files []File `json:"files"`
 }

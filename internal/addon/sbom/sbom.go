@@ -37,8 +37,10 @@ func Write(bom *cdx.BOM, digest string) (_ []byte, err error) {
 	if bom.SerialNumber, err = serialNumber(digest); err != nil {
 		return nil, err
 	}
+	// Set here and not by EncodeVersion, which copies the whole bill first.
+	bom.SpecVersion, bom.JSONSchema = cdx.SpecVersion1_6, "http://cyclonedx.org/schema/bom-1.6.schema.json"
 	var b bytes.Buffer
-	if err := cdx.NewBOMEncoder(&b, cdx.BOMFileFormatJSON).SetPretty(true).EncodeVersion(bom, cdx.SpecVersion1_6); err != nil {
+	if err := cdx.NewBOMEncoder(&b, cdx.BOMFileFormatJSON).SetPretty(true).Encode(bom); err != nil {
 		return nil, fmt.Errorf("cannot write the bill of materials of %.12s: %w", digest, err)
 	}
 	return b.Bytes(), nil

@@ -15,6 +15,24 @@ var addonManagerVariants = []variant{
 		new:  "return err == nil || core == p.core",
 	},
 	{
+		name: "D40-bytecode-of-a-wheel", test: "TestD40AWheelsBytecodeIsNotTrusted", in: "internal/addon",
+		file: "internal/addon/vet/vet.go",
+		old:  " || isBytecode(path) && !t.ours(path)",
+		new:  "",
+	},
+	{
+		name: "D40-bytecode-is-not-verified", test: "TestVerifyFindsChangedBytecode", in: "internal/addon",
+		file: "internal/addon/store/verify.go",
+		old:  `if v.meet(name, want, d) && want.sum != "" {`,
+		new:  `if v.meet(name, want, d) && want.sum != "" && filepath.Ext(name) != ".pyc" {`,
+	},
+	{
+		name: "bytecode-is-a-step-back", test: "TestBytecodeIsNoStepOfTheHistory", in: "internal/addon",
+		file: "internal/addon/store/history.go",
+		old:  "all[before+1].InPlaceOf == all[before].Digest",
+		new:  "false",
+	},
+	{
 		name: "D45-failures-are-forgotten", test: "TestD45AFailureIsRememberedForAWhile", in: "internal/addon",
 		file: "internal/addon/ensure.go",
 		old:  "failed && !m.Retry {",
