@@ -44,6 +44,9 @@ func TestD42AFeatureWithoutWheelsNeedsTheSwitch(t *testing.T) {
 		t.Errorf("with the switch it is %s", got)
 	}
 	d.ensure("stt.unbuilt")
+	if err := d.manager().Compile(d.ctx()); err != nil {
+		t.Error(err)
+	}
 	if got := d.python("import unbuilt; print(unbuilt.shared.n)"); got != "1" {
 		t.Errorf("Python says %q", got)
 	}
