@@ -12,10 +12,10 @@ import (
 	"strings"
 	"time"
 
+	"hermes.example/hermes/internal/config"
 	"hermes.example/hermes/internal/programs"
 	"hermes.example/hermes/internal/rundir"
 	"hermes.example/hermes/sandbox"
-	"hermes.example/hermes/sandbox/engine/native"
 )
 
 func lastChecks(*machine) []check {
@@ -34,7 +34,11 @@ func realSandbox(ctx context.Context, m *machine) []Finding {
 		return []Finding{Bad.finding(name, patience, noAnswer, time.Since(began).Round(time.Millisecond))}
 	}
 	if err != nil {
-		return []Finding{Bad.finding(name, "hermes run -- true # shows it again; the findings above say what to mend", "%s", plain(err))}
+		severity := Bad
+		if m.config.Engine != config.DefaultEngine && m.config.Engine != config.ImageEngine {
+			severity = Note // it is not the engine that was chosen
+		}
+		return []Finding{severity.finding(name, "hermes run -- true # shows it again; the findings above say what to mend", "%s", plain(err))}
 	}
 	return []Finding{m.limits(posture), ok(name, "made, used and removed in %d ms", time.Since(began).Milliseconds())}
 }
@@ -50,7 +54,7 @@ func (m *machine) trySandbox(ctx context.Context) (posture sandbox.Posture, err 
 	if err := os.MkdirAll(m.config.Home, 0o700); err != nil {
 		return posture, err
 	}
-	engine, err := native.New(m.engineOptions())
+	engine, err := m.tried()
 	if err != nil {
 		return posture, err
 	}
@@ -84,7 +88,7 @@ func (m *machine) trySandbox(ctx context.Context) (posture sandbox.Posture, err 
 // notThere lists what a first sandbox makes and leaves, in the order in which it
 // can be removed, as far as it is not there yet.
 func (m *machine) notThere() []string {
-	paths := []string{filepath.Join(m.config.SandboxRoot, "native"), m.config.Home}
+	paths := []string{filepath.Join(m.config.SandboxRoot, "native"), filepath.Join(m.config.SandboxRoot, "local"), m.config.Home}
 	if run, err := rundir.Look(); err == nil {
 		paths = append(paths, run)
 		if digest, err := programs.Guest.Digest(runtime.GOARCH); err == nil {
