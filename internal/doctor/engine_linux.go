@@ -40,7 +40,7 @@ func (m *machine) unlessChosen(found []Finding) []Finding {
 	return found
 }
 
-// tried is the engine that a real sandbox is made with. One that makes containers is not: that would need an image.
+// tried is the engine that a real sandbox is made with.
 func (m *machine) tried() (sandbox.Engine, error) {
 	if m.config.Engine == config.ImageEngine {
 		return local.New(local.Options{Root: m.config.SandboxRoot})

@@ -27,6 +27,21 @@ func TestWhichEngineAndWhy(t *testing.T) {
 	}
 }
 
+// The limits of a container are set when it is made, and those of its local sandboxes with them.
+func TestLimitsOfAContainerAreItsOwn(t *testing.T) {
+	m := fake(t, map[string]string{"/.dockerenv": ""}, nil)
+	m.config.Engine = config.ImageEngine
+	if got := m.mendLimits(""); got != "docker run --memory 4g --cpus 2 --pids-limit 1024 … # when the container is made" {
+		t.Error(got)
+	}
+}
+
+func TestNoContainerIsStartedForATrial(t *testing.T) {
+	m := fake(t, nil, nil)
+	m.config.Engine = "docker"
+	expect(t, realSandbox(t.Context(), m)[0], OK, "not tried", "")
+}
+
 // What keeps the native engine from working is bad only for who uses it.
 func TestOnlyTheChosenEngineCanBeBad(t *testing.T) {
 	const options = "docker run --security-opt seccomp=unconfined --security-opt apparmor=unconfined --security-opt systempaths=unconfined … # when the container is made"
