@@ -109,7 +109,7 @@ fuzz: guest ## every fuzz target for FUZZTIME (default 10s)
 bench: build ## print the performance table
 	@bin/hermes bench
 
-image: guest ## build the image, IMAGE (default hermes:TARGET), of TARGET full or slim, on BASE (default Debian)
+image: build ## build the image, IMAGE (default hermes:TARGET), of TARGET full or slim, on BASE (default Debian)
 	@GO="$(GO)" IMAGE="$(IMAGE)" BASE="$(BASE)" sh scripts/image.sh "$(TARGET)"
 
 runtime: ## build the sealed Python runtime that add-ons are installed for, in RUNTIME (default .cache/runtime)

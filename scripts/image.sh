@@ -55,10 +55,20 @@ wheels() {
 	echo "$lock" >"$to/of"
 }
 
+# programs lays the programs out as the image has them. Its hermes carries the guest of its own architecture only: the
+# image has the other programs as files.
 programs() {
-	mkdir -p .cache/image/programs
-	CGO_ENABLED=0 GOOS=linux GOARCH=$arch $go build -trimpath -buildvcs=false -ldflags "-s -w $(sh scripts/stamp.sh)" \
-		-o ".cache/image/programs/hermes-linux-$arch" ./cmd/hermes
+	built=.cache/image/hermes-linux-$arch tree=.cache/image/programs/$arch
+	mkdir -p .cache/image
+	for file in internal/programs/bin/hermes-*; do
+		case $file in */hermes-guest-linux-"$arch"*) ;; *) echo "$file" ;; esac
+	done | awk 'BEGIN { printf "{\"Replace\": {" } { printf "%s\"%s\": \"\"", sep, $0; sep = ", " } END { print "}}" }' >.cache/image/overlay.json
+	CGO_ENABLED=0 GOOS=linux GOARCH=$arch $go build -overlay .cache/image/overlay.json -trimpath -buildvcs=false \
+		-ldflags "-s -w $(sh scripts/stamp.sh)" -o "$built" ./cmd/hermes
+	rm -rf "$tree"
+	mkdir -p "$tree/opt/hermes/.venv/bin"
+	bin/hermes init --arch "$arch" "$tree" >/dev/null
+	cp "$built" "$tree/opt/hermes/.venv/bin/hermes"
 }
 
 BASE=${BASE:-$(base)}
