@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -28,6 +29,7 @@ type engine struct {
 	t       testing.TB
 	command []string // docker, or podman with what it takes here
 	image   string
+	options []string // for every container
 }
 
 // dockerd is the Docker Engine with the image. Its test runs beside others.
@@ -35,13 +37,13 @@ func dockerd(t *testing.T) *engine {
 	t.Helper()
 	need(t)
 	t.Parallel()
-	e := &engine{t, []string{"docker"}, image}
+	e := &engine{t: t, command: []string{"docker"}, image: image}
 	sweep.Do(func() { sweepDead(e) })
 	return e
 }
 
 // with is the same engine with another image.
-func (e *engine) with(image string) *engine { return &engine{e.t, e.command, image} }
+func (e *engine) with(image string) *engine { return &engine{e.t, e.command, image, e.options} }
 
 // ended is what somebody sees of a command that came to its end.
 type ended struct {
@@ -127,9 +129,9 @@ func (e *engine) idle(options ...string) *container {
 func (e *engine) create(options []string, words ...string) *container {
 	e.t.Helper()
 	name := unique()
-	args := append([]string{"create", "--name", name, "--label", mark()}, options...)
+	args := slices.Concat([]string{"create", "--name", name, "--label", mark()}, e.options, options, []string{e.image}, words)
 	e.t.Cleanup(func() { e.remove(name) })
-	e.must(append(append(args, e.image), words...)...)
+	e.must(args...)
 	return &container{e, name}
 }
 
