@@ -59,20 +59,36 @@ wheels() {
 # image has the other programs as files.
 programs() {
 	built=.cache/image/hermes-linux-$arch tree=.cache/image/programs/$arch
-	mkdir -p .cache/image
 	for file in internal/programs/bin/hermes-*; do
 		case $file in */hermes-guest-linux-"$arch"*) ;; *) echo "$file" ;; esac
 	done | awk 'BEGIN { printf "{\"Replace\": {" } { printf "%s\"%s\": \"\"", sep, $0; sep = ", " } END { print "}}" }' >.cache/image/overlay.json
-	CGO_ENABLED=0 GOOS=linux GOARCH=$arch $go build -overlay .cache/image/overlay.json -trimpath -buildvcs=false \
-		-ldflags "-s -w $(sh scripts/stamp.sh)" -o "$built" ./cmd/hermes
+	export CGO_ENABLED=0 GOOS=linux GOARCH="$arch"
+	$go build -trimpath -buildvcs=false -overlay .cache/image/overlay.json -ldflags "-s -w $stamp" -o "$built" ./cmd/hermes
 	rm -rf "$tree"
 	mkdir -p "$tree/opt/hermes/.venv/bin"
+	$go build -trimpath -buildvcs=false -ldflags "-s -w $stamp" -o ".cache/image/programs/describe-linux-$arch" ./image/describe
 	bin/hermes init --arch "$arch" "$tree" >/dev/null
 	cp "$built" "$tree/opt/hermes/.venv/bin/hermes"
 }
 
+# stamped prints one of the values that the programs are stamped with.
+stamped() { echo "$stamp" | tr ' ' '\n' | sed -n "s/.*version\.$1=//p"; }
+
+mkdir -p .cache/image
+if command -v flock >/dev/null; then # of two builds in one checkout the second waits
+	exec 9>.cache/image/lock
+	flock 9
+fi
+stamp=$(sh scripts/stamp.sh)
+before=$(docker image inspect --format '{{.Id}}' "$image" 2>/dev/null || true)
 BASE=${BASE:-$(base)}
 wheels
 programs
-DOCKER_BUILDKIT=${DOCKER_BUILDKIT:-0} docker build --quiet --file image/Dockerfile --build-arg "BASE=$BASE" --target "$target" --tag "$image" . >/dev/null
+oci=org.opencontainers.image
+docker build --quiet --file image/Dockerfile --build-arg "BASE=$BASE" --target "$target" --tag "$image" \
+	--label "$oci.base.name=$BASE" --label "$oci.version=$(stamped Version)" \
+	--label "$oci.revision=$(stamped Commit)" --label "$oci.created=$(stamped Date)" . >/dev/null
+# Every build leaves its throw-away stages and, without a name, the image before it. Those of the last hours are the cache.
+[ -z "$before" ] || [ "$before" = "$(docker image inspect --format '{{.Id}}' "$image")" ] || docker image rm "$before" >/dev/null 2>&1 || true
+docker image prune --force --filter label=hermes.leftover --filter until=4h >/dev/null
 say "built $image, $(docker image inspect --format '{{.Size}}' "$image" | awk '{printf "%.0f MB", $1/1e6}')"

@@ -1,10 +1,12 @@
 // Package image tests the image itself, as it was built, in real containers.
 //
 // HERMES_TEST_IMAGE names an image that is there already; otherwise the slim target is built, which costs seconds
-// where only the source has changed since the last time.
+// where only the source has changed since the last time. HERMES_TEST_FULL_IMAGE names one of the full target, which
+// is looked at beside it; it is not built, because its packages are more than a gigabyte.
 package image
 
 import (
+	"bytes"
 	"crypto/sha256"
 	"fmt"
 	"os"
@@ -30,6 +32,17 @@ func need(t *testing.T) {
 	}
 }
 
+// targets are the images to look at, by their targets.
+func targets(t *testing.T) map[string]string {
+	t.Helper()
+	need(t)
+	images := map[string]string{"slim": image}
+	if full := os.Getenv("HERMES_TEST_FULL_IMAGE"); full != "" {
+		images["full"] = full
+	}
+	return images
+}
+
 // build makes the image under a name of this checkout's own, so that those of two can be tested at once.
 func build() (name, missing string) {
 	if name = os.Getenv("HERMES_TEST_IMAGE"); name != "" {
@@ -42,7 +55,7 @@ func build() (name, missing string) {
 	if err != nil {
 		return "", err.Error()
 	}
-	name = fmt.Sprintf("hermes-test/slim:%.12x", sha256.Sum256([]byte(root)))
+	name = fmt.Sprintf("hermes-test/slim:%.6x", sha256.Sum256([]byte(root)))
 	cmd := exec.Command("make", "-C", root, "image", "TARGET=slim", "IMAGE="+name)
 	if out, err := cmd.CombinedOutput(); err != nil {
 		fmt.Printf("cannot build the image: %v\n%s", err, out)
@@ -65,4 +78,16 @@ func docker(t *testing.T, args ...string) string {
 		t.Fatalf("docker %s: %v: %s", strings.Join(args, " "), err, out)
 	}
 	return string(out)
+}
+
+// inside boots an image with a command and returns what the command printed.
+func inside(t *testing.T, image string, command ...string) string {
+	t.Helper()
+	var said, log bytes.Buffer
+	cmd := exec.CommandContext(t.Context(), "docker", append([]string{"run", "--rm", image}, command...)...)
+	cmd.Stdout, cmd.Stderr = &said, &log
+	if err := cmd.Run(); err != nil {
+		t.Fatalf("%s, %q: %v: %s%s", image, command, err, said.String(), last(log.Bytes()))
+	}
+	return said.String()
 }

@@ -19,13 +19,8 @@ import (
 
 // Generate returns the document for a generation, which its digest names.
 func Generate(m manifest.Manifest, digest string) ([]byte, error) {
-	serial, err := serialNumber(digest)
-	if err != nil {
-		return nil, err
-	}
 	root := generation(m, digest)
 	bom := cdx.NewBOM()
-	bom.SerialNumber = serial
 	bom.Metadata = &cdx.Metadata{Component: &root}
 	components := make([]cdx.Component, 0, len(m.Distributions))
 	dependencies := []cdx.Dependency{{Ref: root.BOMRef, Dependencies: refs(m, anchors(m))}}
@@ -34,6 +29,14 @@ func Generate(m manifest.Manifest, digest string) ([]byte, error) {
 		dependencies = append(dependencies, cdx.Dependency{Ref: packageURL(d), Dependencies: refs(m, d.Requires)})
 	}
 	bom.Components, bom.Dependencies = &components, &dependencies
+	return Write(bom, digest)
+}
+
+// Write returns the text of a bill, with a serial number made of the digest of what it is about.
+func Write(bom *cdx.BOM, digest string) (_ []byte, err error) {
+	if bom.SerialNumber, err = serialNumber(digest); err != nil {
+		return nil, err
+	}
 	var b bytes.Buffer
 	if err := cdx.NewBOMEncoder(&b, cdx.BOMFileFormatJSON).SetPretty(true).EncodeVersion(bom, cdx.SpecVersion1_6); err != nil {
 		return nil, fmt.Errorf("cannot write the bill of materials of %.12s: %w", digest, err)
@@ -45,7 +48,7 @@ func Generate(m manifest.Manifest, digest string) ([]byte, error) {
 func serialNumber(digest string) (string, error) {
 	sum, err := hex.DecodeString(digest)
 	if err != nil || len(sum) < 16 {
-		return "", fmt.Errorf("cannot write a bill of materials: %.80q is no digest of a generation", digest)
+		return "", fmt.Errorf("cannot write a bill of materials: %.80q is no digest", digest)
 	}
 	sum[6], sum[8] = sum[6]&0x0f|0x80, sum[8]&0x3f|0x80
 	return fmt.Sprintf("urn:uuid:%x-%x-%x-%x-%x", sum[:4], sum[4:6], sum[6:8], sum[8:10], sum[10:16]), nil
