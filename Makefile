@@ -35,7 +35,7 @@ $(error $(GO_PROBLEM))
 endif
 endif
 
-.PHONY: help run build guest install image test test-image faults escapes test-network test-faults soak lint staticcheck vet fuzz bench cover generate clean certificates runtime runtime-lock lock lock-table
+.PHONY: help run build guest install dist dist-check image test test-image faults escapes test-network test-faults soak lint staticcheck vet fuzz bench cover generate clean certificates runtime runtime-lock lock lock-table
 
 help: ## list these targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "  %-14s %s\n", $$1, $$2}' Makefile
@@ -61,6 +61,12 @@ guest: certificates
 install: build ## install bin/hermes into $(DESTDIR)$(PREFIX)/bin
 	install -d "$(DESTDIR)$(PREFIX)/bin"
 	install -m 0755 bin/hermes "$(DESTDIR)$(PREFIX)/bin/hermes"
+
+dist: guest ## static archives for every platform, with checksums, in dist/
+	@GO="$(GO)" sh scripts/dist.sh dist
+
+dist-check: ## build them here and in another directory, and compare every byte
+	@MAKE="$(MAKE)" sh scripts/dist-check.sh
 
 test: ## install what the tests need, then vet, staticcheck and all tests with the race detector
 	@sh scripts/test-deps.sh

@@ -71,15 +71,18 @@ func (a *app) say(format string, args ...any) {
 func newRoot(a *app) *cobra.Command {
 	root := newGroup("hermes", "A home for an AI agent: places in which its commands run",
 		"Hermes runs commands in hardened sandboxes that start in milliseconds: no Docker, no daemon, no root.\n"+
-			"A sandbox lives on between commands and callers, and is found again by the name of its task.",
+			"A sandbox lives on between commands and callers, and is found again by the name of its task. Without a command\n"+
+			"hermes tells what there is here, and what to do next.",
 		"hermes run --here -- make test               # this directory in a sandbox that is gone afterwards\n"+
 			"hermes sandbox exec --task build -- ls -la   # a sandbox that stays\n"+
 			"hermes sandbox shell --task build            # a terminal in it")
+	root.AddCommand(newStatus(a), newChat(a))
 	root.AddCommand(newRun(a), newSandbox(a), newDoctor(a), newVersion(a), newBench(a), newCompletion(a), newInit(a))
 	root.AddCommand(newConfig(a), newDashboard(a), newAddon(a), newTools(a))
 	addImages(a, root)
 	root.PersistentFlags().StringVarP(&a.profile, "profile", "p", "", "agent `NAME` within the home (default that of HERMES_HOME)")
 	addSupervision(a, root)
+	addBare(a, root)
 	addVersionFlag(a, root)
 	root.SilenceErrors, root.SilenceUsage = true, true
 	root.CompletionOptions.DisableDefaultCmd = true

@@ -25,18 +25,22 @@ var engines = map[string]func(*app, config.Config) (sandbox.Engine, error){
 		return local.New(local.Options{Root: c.SandboxRoot})
 	},
 	// Who asks for Docker and has only Podman gets that.
-	"docker": func(a *app, c config.Config) (sandbox.Engine, error) { return newDocker(a, c, daemon.Options{}) },
+	"docker": func(a *app, c config.Config) (sandbox.Engine, error) {
+		return newDocker(context.Background(), a, c, daemon.Options{})
+	},
 	"podman": func(a *app, c config.Config) (sandbox.Engine, error) {
-		return newDocker(a, c, daemon.Options{Kind: daemon.Podman})
+		return newDocker(context.Background(), a, c, daemon.Options{Kind: daemon.Podman})
 	},
 }
 
 func engineNames() []string { return sortedNames(engines) }
 
-// newDocker returns the engine of a daemon, which must answer.
-func newDocker(a *app, c config.Config, o daemon.Options) (sandbox.Engine, error) {
-	ctx := context.Background() // the search has bounds of its own
-	o.Lookup, o.Warn = a.lookup, func(line string) { a.say("%s", line) }
+// newDocker returns the engine of a daemon, which must answer. The search has bounds of its own; ctx is for who has
+// less time than that.
+func newDocker(ctx context.Context, a *app, c config.Config, o daemon.Options) (sandbox.Engine, error) {
+	if o.Lookup = a.lookup; o.Warn == nil {
+		o.Warn = func(line string) { a.say("%s", line) }
+	}
 	found, err := daemon.Find(ctx, o)
 	if err != nil {
 		return nil, err
@@ -86,7 +90,7 @@ func (t *target) everyManager(a *app) ([]*sandbox.Manager, config.Config, error)
 	}
 	all := []*sandbox.Manager{m}
 	for _, name := range engineNames() {
-		e, err := otherEngine(a, c, name)
+		e, err := otherEngine(context.Background(), a, c, name, daemon.Options{Patience: otherPatience})
 		var missing *daemon.Error
 		switch {
 		case err == nil && e.Name() != m.EngineName():
@@ -100,10 +104,11 @@ func (t *target) everyManager(a *app) ([]*sandbox.Manager, config.Config, error)
 }
 
 // otherEngine is an engine that nobody asked for by name.
-func otherEngine(a *app, c config.Config, name string) (sandbox.Engine, error) {
+func otherEngine(ctx context.Context, a *app, c config.Config, name string, o daemon.Options) (sandbox.Engine, error) {
 	switch kind := daemon.Kind(name); kind {
 	case daemon.Docker, daemon.Podman:
-		return newDocker(a, c, daemon.Options{Kind: kind, Patience: otherPatience})
+		o.Kind = kind
+		return newDocker(ctx, a, c, o)
 	}
 	return engines[name](a, c)
 }

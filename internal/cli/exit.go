@@ -22,11 +22,13 @@ const (
 	judge                    // looks at something and says whether it is well
 	starter                  // starts a command and does not wait for it
 	server                   // serves until it is asked to end
+	promise                  // is not built yet, or not all of it
 	anyKind = plain | runner | judge | starter | server
 )
 
 // Statuses that the code names.
 const (
+	statusAbsent      = 69
 	statusRestart     = 75
 	statusSetting     = 78
 	statusCannotRun   = 125
@@ -57,6 +59,7 @@ var outcomes = []outcome{
 	{kind: plain | starter | server, status: "1", what: "it could not be done", code: 1, rest: true},
 	{kind: judge, status: "1", what: "something is bad: what Hermes needs does not work", code: 1, rest: true},
 	{kind: anyKind, status: "2", what: "wrong usage: nothing was done", code: 2, matches: isA[*usageError]},
+	{kind: promise, status: "69", what: "the agent itself is not built yet (chat, --tui)", code: statusAbsent, matches: isA[*absentError]},
 	{kind: server, status: "75", what: "it ended to be started again", code: statusRestart, matches: isRestart},
 	{kind: server, status: "78", what: "the configuration is bad: it is of no use to start it again", code: statusSetting, matches: isA[*settingError]},
 	{kind: anyKind &^ server, status: "78", what: "the configuration names a backend that this hermes does not have", code: statusSetting, matches: isA[*settingError]},
@@ -174,12 +177,13 @@ func cannot(what string, err error) error {
 }
 
 // kindAnnotation marks the commands that are not plain: those that run commands,
-// and, with the values judges, starts and serves, those that judge, start or serve.
+// and, with the values judges, starts, serves and promises, those that judge, start or serve, or wait to be built.
 const (
 	kindAnnotation = "hermes-kind"
 	judges         = "judges"
 	starts         = "starts"
 	serves         = "serves"
+	promises       = "promises"
 )
 
 func kindOf(cmd *cobra.Command) kind {
@@ -192,6 +196,8 @@ func kindOf(cmd *cobra.Command) kind {
 		return starter
 	case cmd.Annotations[kindAnnotation] == serves:
 		return server
+	case cmd.Annotations[kindAnnotation] == promises:
+		return plain | promise
 	}
 	return runner
 }

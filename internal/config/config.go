@@ -24,6 +24,8 @@ type Config struct {
 	// Engine is what makes sandboxes (TERMINAL_ENV, in the file "backend"). Whether there is one of that
 	// name is for who makes engines to say.
 	Engine string
+	// EngineFrom is the setting that chose Engine; empty where it is the default.
+	EngineFrom string
 	// SharedKey, where there is one, names containers that profiles share
 	// (TERMINAL_DOCKER_SHARED_CONTAINER_KEY).
 	SharedKey string
@@ -109,7 +111,9 @@ func load(lookup Lookup, home string, file file) (Config, error) {
 	if err := c.settings.seconds("lifetime_seconds", &c.Lifetime); err != nil {
 		return Config{}, err
 	}
-	c.settings.text("backend", &c.Engine)
+	if chosen := c.settings.find("backend"); chosen.value != nil {
+		c.Engine, c.EngineFrom = chosen.text(), chosen.name+chosen.where
+	}
 	c.Engine = strings.ToLower(c.Engine)
 	if name, ok := synonyms[c.Engine]; ok {
 		c.Engine = name

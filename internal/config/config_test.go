@@ -37,7 +37,7 @@ func TestEveryVariableIsRead(t *testing.T) {
 	}
 	home, _ := filepath.Abs("/data")
 	root, _ := filepath.Abs("/fast")
-	want := Config{Home: home, Engine: "local", SandboxRoot: root, Timeout: 7 * time.Second, Lifetime: 8 * time.Second}
+	want := Config{Home: home, Engine: "local", EngineFrom: "TERMINAL_ENV", SandboxRoot: root, Timeout: 7 * time.Second, Lifetime: 8 * time.Second}
 	if got.settings = nil; got != want {
 		t.Errorf("got %+v, want %+v", got, want)
 	}

@@ -23,12 +23,15 @@ type Dashboard struct {
 	TrustedProxies []netip.Prefix
 	// Insecure is a switch without an effect that people still set (HERMES_DASHBOARD_INSECURE).
 	Insecure bool
+	// InImage says that this is a container of our image, where no port that is published leads to loopback.
+	InImage bool
 	// Ignored says in one line each what of this has no meaning, and is passed over.
 	Ignored []string
 }
 
 // BasicAuth is a name and a password. At most one of Password and PasswordHash is set: a password of the environment
-// wins over every hash, and a hash over a password in the file.
+// wins over every hash, and a hash over a password in the file. A variable may name a file that holds the password, as
+// secrets of containers do (HERMES_DASHBOARD_BASIC_AUTH_PASSWORD_FILE); the password itself wins over that.
 type BasicAuth struct {
 	Username               string
 	Password, PasswordHash Secret
@@ -47,7 +50,7 @@ const (
 
 // Dashboard reads what is configured about the web page.
 func (c Config) Dashboard() (Dashboard, error) {
-	d := Dashboard{Host: LoopbackHost, Port: DefaultDashboardPort, Insecure: Switch(c.settings.lookup, "HERMES_DASHBOARD_INSECURE")}
+	d := Dashboard{Host: LoopbackHost, Port: DefaultDashboardPort, InImage: inImage(installMark), Insecure: Switch(c.settings.lookup, "HERMES_DASHBOARD_INSECURE")}
 	s, err := c.door("dashboard")
 	if err != nil {
 		return Dashboard{}, err
@@ -77,10 +80,15 @@ func (s doorSettings) basicAuth() (BasicAuth, error) {
 	const variable = "HERMES_DASHBOARD_BASIC_AUTH_"
 	key := func(name, key string) setting { return s.either(variable+name, "dashboard", "basic_auth", key) }
 	b := BasicAuth{TTL: DefaultSessionTTL, Username: key("USERNAME", "username").orEmpty(), Secret: NewSecret(key("SECRET", "secret").orEmpty())}
-	password, hash := key("PASSWORD", "password"), key("PASSWORD_HASH", "password_hash")
+	password, hash, file := key("PASSWORD", "password"), key("PASSWORD_HASH", "password_hash"), s.either(variable+"PASSWORD_FILE")
 	switch {
 	case password.value != nil && password.where == "":
 		b.Password = NewSecret(password.text())
+	case file.value != nil:
+		var err error
+		if b.Password, err = readSecret(file); err != nil {
+			return BasicAuth{}, err
+		}
 	case hash.value != nil:
 		b.PasswordHash = NewSecret(hash.text())
 	default:

@@ -130,3 +130,40 @@ func TestNotEverybodyCanBeATrustedProxy(t *testing.T) {
 		t.Errorf("ignored: %q", d.Ignored)
 	}
 }
+
+func TestAPasswordFromAFile(t *testing.T) {
+	dir := t.TempDir()
+	file := func(content string) string {
+		path := filepath.Join(dir, "secret")
+		if err := os.WriteFile(path, []byte(content), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		return path
+	}
+	for name, test := range map[string]struct{ content, variable, want string }{
+		"a line":                {"of the file\n", "", "of the file"},
+		"without one":           {"of the file", "", "of the file"},
+		"the password itself":   {"of the file\n", "of the variable", "of the variable"},
+		"a file from elsewhere": {"\r\n of the file\r\n", "", "of the file"},
+	} {
+		vars := map[string]string{basicVariable + "PASSWORD_FILE": file(test.content), basicVariable + "PASSWORD": test.variable, basicVariable + "PASSWORD_HASH": "hash"}
+		if got, err := loaded(t, "", vars).Dashboard(); err != nil || got.Basic.Password.Reveal() != test.want || got.Basic.PasswordHash.Reveal() != "" {
+			t.Errorf("%s: %q, %q, %v", name, got.Basic.Password.Reveal(), got.Basic.PasswordHash.Reveal(), err)
+		}
+	}
+	for says, path := range map[string]string{
+		"no such file":   filepath.Join(dir, "absent"),
+		"is a directory": dir,
+	} {
+		_, err := loaded(t, "", map[string]string{basicVariable + "PASSWORD_FILE": path}).Dashboard()
+		if err == nil || !strings.Contains(err.Error(), says) || !strings.Contains(err.Error(), basicVariable+"PASSWORD_FILE") {
+			t.Errorf("%s: %v", path, err)
+		}
+	}
+	for says, content := range map[string]string{"is empty": " \n", "more than 4096 bytes": strings.Repeat("x", longestSecret+1)} {
+		_, err := loaded(t, "", map[string]string{basicVariable + "PASSWORD_FILE": file(content)}).Dashboard()
+		if err == nil || !strings.Contains(err.Error(), says) || strings.Contains(err.Error(), "xx") {
+			t.Errorf("%s: %v", says, err)
+		}
+	}
+}

@@ -52,7 +52,7 @@ func newBasic(c config.BasicAuth) (*basic, []byte, error) {
 	case c.Username == "":
 		return nil, nil, errors.New("there is a password but no name (HERMES_DASHBOARD_BASIC_AUTH_USERNAME)")
 	case password == "" && hashed == "":
-		return nil, nil, errors.New("there is a name but no password (HERMES_DASHBOARD_BASIC_AUTH_PASSWORD or HERMES_DASHBOARD_BASIC_AUTH_PASSWORD_HASH)")
+		return nil, nil, errors.New("there is a name but no password (HERMES_DASHBOARD_BASIC_AUTH_PASSWORD, HERMES_DASHBOARD_BASIC_AUTH_PASSWORD_FILE or HERMES_DASHBOARD_BASIC_AUTH_PASSWORD_HASH)")
 	}
 	secret := random(keySize)
 	if text := c.Secret.Reveal(); text != "" {

@@ -94,7 +94,7 @@ func refused(host string, why error) error {
 	if why != nil {
 		message = fmt.Sprintf("%v, and cannot listen on %s without a login", why, host)
 	}
-	return &RefusedError{message + ": set HERMES_DASHBOARD_BASIC_AUTH_USERNAME and HERMES_DASHBOARD_BASIC_AUTH_PASSWORD (or HERMES_DASHBOARD_BASIC_AUTH_PASSWORD_HASH), " +
+	return &RefusedError{message + ": set HERMES_DASHBOARD_BASIC_AUTH_USERNAME and HERMES_DASHBOARD_BASIC_AUTH_PASSWORD (or HERMES_DASHBOARD_BASIC_AUTH_PASSWORD_FILE, HERMES_DASHBOARD_BASIC_AUTH_PASSWORD_HASH), " +
 		"or HERMES_DASHBOARD_HOST to 127.0.0.1"}
 }
 
@@ -111,7 +111,9 @@ func (d *Dashboard) Serve(ctx context.Context, ready func(open string)) error {
 	}
 	served := make(chan error, 1)
 	go func() { served <- server.Serve(listener) }()
-	ready(d.url(listener.Addr()))
+	open := d.url(listener.Addr())
+	ready(open)
+	d.announce(open)
 	select {
 	case err := <-served:
 		return fmt.Errorf("cannot go on listening: %w", err)
@@ -126,8 +128,22 @@ func (d *Dashboard) Serve(ctx context.Context, ready func(open string)) error {
 	return nil
 }
 
-// url is what a person opens in a browser. Where every address of the machine leads here, one that does is named.
+// announce says in the log, for who looks there, how to come in. An address that logs in by itself is not for logs.
+func (d *Dashboard) announce(open string) {
+	if d.basic != nil {
+		d.log.Info("the dashboard is there", "open", open, "login", d.basic.name)
+	}
+	if d.settings.InImage && config.IsLoopback(d.settings.Host) {
+		d.log.Warn("no published port leads to the dashboard, which listens inside this container only: set HERMES_DASHBOARD_HOST=0.0.0.0", "listens", d.settings.Host)
+	}
+}
+
+// url is what a person opens in a browser. Where every address of the machine leads here, one that does is named, unless
+// somebody said how people come here.
 func (d *Dashboard) url(listening net.Addr) string {
+	if public, err := url.Parse(d.settings.PublicURL); err == nil && public.Host != "" && d.once == nil {
+		return public.String()
+	}
 	u := url.URL{Scheme: "http", Host: listening.String(), Path: "/"}
 	if address, err := netip.ParseAddrPort(u.Host); err == nil && address.Addr().IsUnspecified() {
 		u.Host = net.JoinHostPort("localhost", strconv.Itoa(int(address.Port())))

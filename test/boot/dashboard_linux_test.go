@@ -1,6 +1,7 @@
 package boot
 
 import (
+	"os"
 	"strconv"
 	"strings"
 	"testing"
@@ -36,5 +37,30 @@ func TestADashboardWithoutALoginIsParked(t *testing.T) {
 	}
 	if strings.Contains(r.Output(), "name=dashboard state=ready") {
 		t.Errorf("it was taken for ready before it listened: %s", r.Output())
+	}
+}
+
+// A password comes as a file, as secrets of containers do. The log has the address to open, or the variable to mend.
+func TestTheDashboardsPasswordIsASecret(t *testing.T) {
+	for name, c := range map[string]struct {
+		mode  os.FileMode
+		state string
+		says  string
+	}{
+		"readable":     {0o644, "ready", "open=http://localhost:9119/ login=admin"},
+		"not readable": {0o600, "parked", `cannot use HERMES_DASHBOARD_BASIC_AUTH_PASSWORD_FILE="/opt/secrets/password": user 10000 may not read it`},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			m := image(t)
+			m.File("/opt/secrets/password", "correct horse\n", c.mode)
+			r := booted(t, m, machine.Boot{Env: []string{"HERMES_DASHBOARD=1", "HERMES_DASHBOARD_HOST=0.0.0.0",
+				"HERMES_DASHBOARD_BASIC_AUTH_USERNAME=admin", "HERMES_DASHBOARD_BASIC_AUTH_PASSWORD_FILE=/opt/secrets/password"}})
+			r.Eventually("it is "+c.state, func() bool { return of(t, r, "dashboard").State == c.state || r.Ended() })
+			r.Eventually("it says so", func() bool { return strings.Contains(r.Output(), c.says) || r.Ended() })
+			if out := r.Output(); !strings.Contains(out, c.says) || strings.Contains(out, "correct horse") {
+				t.Errorf("it says %s", out)
+			}
+		})
 	}
 }

@@ -179,3 +179,21 @@ func TestHelpIsAResult(t *testing.T) {
 		}
 	}
 }
+
+// Alone hermes tells what there is, on a terminal in colours, with three commands that are worth typing.
+func TestHermesAloneTellsWhatThereIs(t *testing.T) {
+	asEveryone(t, func(t *testing.T, w *world) {
+		w.must("sandbox", "exec", "--task", "build", "--", "true")
+		plain := w.must()
+		for _, want := range []string{"home       " + w.home + "\n", "engine     native (the default)\n", "native 1 running", "\nNext\n  hermes sandbox ls "} {
+			if !strings.Contains(plain, want) || strings.Contains(plain, "\x1b") {
+				t.Errorf("%q is missing, or there are colours:\n%s", want, plain)
+			}
+		}
+		s := w.onScreen(24, 80)
+		s.exit(0)
+		if got := s.text(); !strings.Contains(got, "\x1b[1mhome\x1b[0m") || strings.Count(got, "\n") > 20 {
+			t.Errorf("on a terminal it is\n%q", got)
+		}
+	})
+}
