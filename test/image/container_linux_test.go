@@ -83,18 +83,6 @@ func (c *container) restart() {
 	c.ready()
 }
 
-// wait is its status, when it has ended.
-func (c *container) wait() string {
-	c.t.Helper()
-	return c.must("wait", c.name)
-}
-
-// owner is whose a file is, by name.
-func (c *container) owner(path string) string {
-	c.t.Helper()
-	return c.do("", "stat", "--format", "%U:%G", path)
-}
-
 // status is what the supervisor says of a service.
 type status struct {
 	Want, State string

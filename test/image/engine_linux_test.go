@@ -10,6 +10,7 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"syscall"
 	"testing"
 	"time"
@@ -20,7 +21,7 @@ const (
 	bound = 90 * time.Second
 	// look is how often a state that is waited for is looked at.
 	look = 50 * time.Millisecond
-	// label marks what these tests make; its value is the process that does.
+	// label marks what these tests make, and begins its name.
 	label = "hermes-image-test"
 )
 
@@ -129,7 +130,7 @@ func (e *engine) idle(options ...string) *container {
 func (e *engine) create(options []string, words ...string) *container {
 	e.t.Helper()
 	name := unique()
-	args := slices.Concat([]string{"create", "--name", name, "--label", mark()}, e.options, options, []string{e.image}, words)
+	args := slices.Concat([]string{"create", "--name", name, "--label", label}, e.options, options, []string{e.image}, words)
 	e.t.Cleanup(func() { e.remove(name) })
 	e.must(args...)
 	return &container{e, name}
@@ -145,7 +146,7 @@ func (e *engine) remove(name string) {
 func (e *engine) volume(script string) string {
 	e.t.Helper()
 	name := unique()
-	e.must("volume", "create", "--label", mark(), name)
+	e.must("volume", "create", "--label", label, name)
 	e.t.Cleanup(func() { e.must("volume", "rm", name) })
 	if script != "" {
 		e.sh(name, script)
@@ -163,41 +164,24 @@ func (e *engine) sh(volume, script string) string {
 	return strings.TrimSuffix(r.stdout, "\n")
 }
 
-func mark() string { return label + "=" + strconv.Itoa(os.Getpid()) }
-
-var names struct {
-	sync.Mutex
-	n int
-}
+var names atomic.Int64
 
 // unique is a name that nothing else has.
-func unique() string {
-	names.Lock()
-	defer names.Unlock()
-	names.n++
-	return fmt.Sprintf("%s-%d-%d", label, os.Getpid(), names.n)
-}
+func unique() string { return fmt.Sprintf("%s-%d-%d", label, os.Getpid(), names.Add(1)) }
 
 var sweep sync.Once
 
-// sweepDead removes what tests left behind that were killed.
+// sweepDead removes what tests left behind that were killed. Every name has the process in it that made it.
 func sweepDead(e *engine) {
-	for kind, list := range map[string][]string{"container": {"ps", "--all"}, "volume": {"volume", "ls"}, "image": {"images"}} {
-		format := `{{.Names}} {{.Label "` + label + `"}}`
-		switch kind {
-		case "volume":
-			format = `{{.Name}} {{.Label "` + label + `"}}`
-		case "image":
-			format = `{{.Repository}}:{{.Tag}} {{.Tag}}`
-		}
-		filter := "label=" + label
-		if kind == "image" {
-			filter = "reference=" + label + ":*"
-		}
-		for line := range strings.Lines(e.must(append(list, "--filter", filter, "--format", format)...)) {
-			name, value, _ := strings.Cut(strings.TrimSpace(line), " ")
-			value, _, _ = strings.Cut(value, "-")
-			if pid, err := strconv.Atoi(value); err == nil && errors.Is(syscall.Kill(pid, 0), syscall.ESRCH) {
+	for kind, list := range map[string][]string{
+		"container": opts("ps --all --format {{.Names}} --filter label=" + label),
+		"volume":    opts("volume ls --format {{.Name}} --filter label=" + label),
+		"image":     opts("images --format {{.Repository}}:{{.Tag}} --filter reference=" + label + ":*"),
+	} {
+		for line := range strings.Lines(e.must(list...)) {
+			name := strings.TrimSpace(line)
+			pid, _, _ := strings.Cut(name[len(label)+1:], "-")
+			if maker, err := strconv.Atoi(pid); err == nil && errors.Is(syscall.Kill(maker, 0), syscall.ESRCH) {
 				e.call(kind, "rm", "--force", name)
 			}
 		}

@@ -41,8 +41,8 @@ func TestB20AForeignUserIsToldWhatToDo(t *testing.T) {
 }
 
 func TestB21TheServiceUserNeedsNoRoot(t *testing.T) {
-	r := dockerd(t).run(opts("--user 10000:10000"), "sh", "-c", "echo OK as $(id -u)")
-	if r.code != 0 || r.stdout != "OK as 10000\n" || strings.Contains(r.stderr, "cannot") {
+	r := dockerd(t).run(opts("--user 10000:10000"), "sh", "-c", "echo OK as $(id -u); stat -c %u /opt/data/config.yaml")
+	if r.code != 0 || r.stdout != "OK as 10000\n10000\n" || strings.Contains(r.stderr, "cannot") {
 		t.Error(r)
 	}
 }

@@ -117,12 +117,13 @@ func TestB43CredentialsInARootOfTheirOwn(t *testing.T) {
 	}
 }
 
-// The boots share a container: what none of them may do can be seen at its end.
+// The boots share a container: what none of them may do can be seen at its end. The last one shows that a good root is used.
 func TestB44BadRootsOfCredentials(t *testing.T) {
 	r := dockerd(t).run(opts("--entrypoint bash", "-e", `HERMES_AUTH_JSON_BOOTSTRAP={"providers":{}}`), "-c", `
 		for root in "" "   " auth "~/a" " /opt/auth " $'/opt/auth\n' /; do HERMES_AUTH_HOME="$root" /init true || echo "$root failed"; done
-		stat -c '%U:%G %a' /; find / /opt/data -xdev -name auth.json`)
-	if r.code != 0 || r.stdout != "root:root 755\n" {
+		stat -c '%U:%G %a' /; find / /opt/data -xdev -name auth.json
+		HERMES_AUTH_HOME=/opt/auth /init true; find / /opt/data -xdev -name auth.json`)
+	if r.code != 0 || r.stdout != "root:root 755\n/opt/auth/auth.json\n" {
 		t.Error(r)
 	}
 }
