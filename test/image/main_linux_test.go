@@ -57,6 +57,7 @@ func build() (name, missing string) {
 	}
 	name = fmt.Sprintf("hermes-test/slim:%.6x", sha256.Sum256([]byte(root)))
 	cmd := exec.Command("make", "-C", root, "image", "TARGET=slim", "IMAGE="+name)
+	cmd.Env = append(os.Environ(), "MAKEFLAGS=") // those of a make that runs this test are not for this one
 	if out, err := cmd.CombinedOutput(); err != nil {
 		fmt.Printf("cannot build the image: %v\n%s", err, out)
 		os.Exit(1)

@@ -1,7 +1,6 @@
 package image
 
 import (
-	"os/exec"
 	"regexp"
 	"strings"
 	"testing"
@@ -45,10 +44,9 @@ func toolsOf(t *testing.T, target string) []string {
 func TestSlimHasNoneOfTheLargeTools(t *testing.T) {
 	t.Parallel()
 	need(t)
-	for _, name := range []string{"chromium", "ffmpeg", "node", "npm", "gcc", "cc", "g++", "make", "dockerd", "perl5.36-x86_64-linux-gnu"} {
-		if out, err := exec.CommandContext(t.Context(), "docker", "run", "--rm", "--entrypoint", "sh", image, "-c", "command -v "+name).CombinedOutput(); err == nil {
-			t.Errorf("%s: %s", name, out)
-		}
+	said := inside(t, image, "sh", "-c", "for name in chromium ffmpeg node npm gcc cc g++ make dockerd; do command -v $name; done; ls -d /usr/share/perl /usr/lib/*/perl/5.*; echo end")
+	if said != "end\n" {
+		t.Errorf("it has\n%s", said)
 	}
 }
 
@@ -59,7 +57,7 @@ func TestGitWorksWithoutPerl(t *testing.T) {
 	said := inside(t, image, "sh", "-ec", `cd /tmp && git init -q r && cd r && git config --global user.email a@example.org && git config --global user.name a
 		echo 1 >f && git add f && git commit -qm one && echo 2 >>f && echo y | git add -p >/dev/null && git commit -qm two
 		git clone -q /tmp/r /tmp/s && cd /tmp/s && git -c protocol.file.allow=always submodule --quiet add /tmp/r r && git commit -qm three
-		echo 3 >>f && git stash -q && git rebase -q HEAD~1 && git bisect start -q && git log --format=%s`)
+		echo 3 >>f && git stash -q && git rebase -q HEAD~1 && git bisect start -q >/dev/null && git log --format=%s`)
 	if said != "three\ntwo\none\n" {
 		t.Errorf("git says %q", said)
 	}
