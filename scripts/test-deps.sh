@@ -15,6 +15,8 @@ docker.io|command -v dockerd|the docker engine with Docker
 podman netavark runc tini|command -v podman && command -v runc|the docker engine with Podman
 btrfs-progs|command -v mkfs.btrfs|a disk limit that the docker engine enforces
 mmdebstrap|command -v mmdebstrap|the docker engine with a Debian image
+docker-compose|command -v docker-compose || docker compose version|the compose file by Compose itself
+systemd|command -v systemd-analyze|the unit by systemd itself
 s6|command -v s6-svscan|the s6 driver
 tini|command -v tini|the image's entrypoint under another init
 python3 python3-venv python3-pip|/usr/bin/python3 -I -c 'import ensurepip, pip'|the runtime of add-ons

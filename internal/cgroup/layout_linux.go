@@ -3,7 +3,6 @@ package cgroup
 import (
 	"fmt"
 	"os"
-	"path"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -32,7 +31,7 @@ func detect() (system, error) {
 // parseSystem takes the contents of /proc/self/mountinfo and /proc/self/cgroup.
 func parseSystem(mountinfo, self string, euid int) system {
 	s := system{v1: map[string]string{}, euid: euid}
-	own := ownV2(self)
+	own := groupIn(self, "")
 	for line := range strings.Lines(mountinfo) {
 		m, ok := parseMount(line)
 		if !ok {
@@ -103,22 +102,6 @@ func (m mount) dirOf(group string) (string, bool) {
 		return filepath.Join(m.point, rest), true
 	}
 	return "", false
-}
-
-// ownV2 returns the path of the own v2 group, "" when it cannot be named from here:
-// outside the cgroup namespace, or removed under us.
-func ownV2(self string) string {
-	for line := range strings.Lines(self) {
-		group, ok := strings.CutPrefix(strings.TrimSuffix(line, "\n"), "0::")
-		if !ok {
-			continue
-		}
-		if !path.IsAbs(group) || strings.HasPrefix(group, "/..") || strings.HasSuffix(group, " (deleted)") {
-			return ""
-		}
-		return group
-	}
-	return ""
 }
 
 // chain is the own group's ancestors up to the mount point, nearest first, and then

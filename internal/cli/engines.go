@@ -24,14 +24,17 @@ var engines = map[string]func(*app, config.Config) (sandbox.Engine, error){
 	"local": func(_ *app, c config.Config) (sandbox.Engine, error) {
 		return local.New(local.Options{Root: c.SandboxRoot})
 	},
-	// Who asks for Docker and has only Podman gets that.
 	"docker": func(a *app, c config.Config) (sandbox.Engine, error) {
-		return newDocker(context.Background(), a, c, daemon.Options{})
+		return newDocker(context.Background(), a, c, daemons["docker"])
 	},
 	"podman": func(a *app, c config.Config) (sandbox.Engine, error) {
-		return newDocker(context.Background(), a, c, daemon.Options{Kind: daemon.Podman})
+		return newDocker(context.Background(), a, c, daemons["podman"])
 	},
 }
+
+// daemons are what to look for, by the names of engines that need one. Who asks for Docker
+// and has only Podman gets that.
+var daemons = map[string]daemon.Options{"docker": {}, "podman": {Kind: daemon.Podman}}
 
 func engineNames() []string { return sortedNames(engines) }
 
@@ -49,28 +52,57 @@ func newDocker(ctx context.Context, a *app, c config.Config, o daemon.Options) (
 	if err != nil {
 		return nil, err
 	}
-	arch := runtime.GOARCH
+	options := docker.Options{Client: api, Name: string(found.Kind), Arch: runtime.GOARCH, Host: found.Host, Root: c.SandboxRoot, Progress: a.newFetching(), Warn: o.Warn}
 	if found.Path() == "" { // it may be on a machine of another kind
 		facts, err := found.Ask(ctx, api)
 		if err != nil {
 			return nil, err
 		}
-		arch = facts.Arch
+		options.Arch, options.Host = facts.Arch, ""
 	}
-	return docker.New(docker.Options{Client: api, Name: string(found.Kind), Arch: arch, Root: c.SandboxRoot, Progress: a.newFetching(), Warn: o.Warn})
+	return docker.New(options)
+}
+
+// recall returns a manager for the target's sandbox if this machine remembers its guest, so
+// that no daemon need be asked for it.
+func (t target) recall(a *app, c config.Config, name string) (*sandbox.Manager, bool) {
+	wanted, ok := daemons[name]
+	if !ok {
+		return nil, false
+	}
+	wanted.Lookup, t.containers = a.lookup, true
+	kind, host, ok := daemon.Expect(wanted)
+	if !ok {
+		return nil, false
+	}
+	e, ok := docker.Recall(docker.Options{Name: string(kind), Arch: runtime.GOARCH, Host: host}, t.identity(c), func() (sandbox.Engine, error) {
+		return newEngine(a, c, name)
+	})
+	if !ok {
+		return nil, false
+	}
+	return newManager(c, e), true
 }
 
 // managerOf returns a manager of the engine of that name.
 func managerOf(a *app, c config.Config, name string) (*sandbox.Manager, error) {
-	newEngine, ok := engines[name]
+	e, err := newEngine(a, c, name)
+	if err != nil {
+		return nil, err
+	}
+	return newManager(c, e), nil
+}
+
+func newEngine(a *app, c config.Config, name string) (sandbox.Engine, error) {
+	make, ok := engines[name]
 	if !ok {
 		return nil, &settingError{fmt.Sprintf("cannot use the backend %q: this hermes has %s; set terminal.backend or TERMINAL_ENV to one of them", name, strings.Join(engineNames(), ", "))}
 	}
-	e, err := newEngine(a, c)
+	e, err := make(a, c)
 	if err != nil {
 		return nil, cannot("use the engine "+name, err)
 	}
-	return newManager(c, e), nil
+	return e, nil
 }
 
 func newManager(c config.Config, e sandbox.Engine) *sandbox.Manager {
@@ -84,7 +116,15 @@ const otherPatience = time.Second
 // everyManager returns the managers of the engines that a command without --engine is
 // about, that of the target first.
 func (t *target) everyManager(a *app) ([]*sandbox.Manager, config.Config, error) {
-	m, c, err := t.open(a)
+	c, err := config.Load(a.lookup)
+	if err != nil {
+		return nil, c, err
+	}
+	name, err := t.engineName(c)
+	if err != nil {
+		return nil, c, err
+	}
+	m, err := managerOf(a, c, name)
 	if err != nil || t.engineGiven() {
 		return []*sandbox.Manager{m}, c, err
 	}

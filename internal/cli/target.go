@@ -65,15 +65,25 @@ func (t *target) open(a *app) (*sandbox.Manager, config.Config, error) {
 	return m, c, err
 }
 
-func (t *target) manager(a *app, c config.Config) (*sandbox.Manager, error) {
-	name := c.Engine
-	if t.engineGiven != nil && t.engineGiven() {
-		name = t.engine
-		if engines[name] == nil {
-			return nil, usagef("cannot use the engine %q: this hermes has %s", name, strings.Join(engineNames(), ", "))
-		}
+func (t *target) engineName(c config.Config) (string, error) {
+	if t.engineGiven == nil || !t.engineGiven() {
+		return c.Engine, nil
 	}
-	m, err := managerOf(a, c, name)
+	if engines[t.engine] == nil {
+		return "", usagef("cannot use the engine %q: this hermes has %s", t.engine, strings.Join(engineNames(), ", "))
+	}
+	return t.engine, nil
+}
+
+func (t *target) manager(a *app, c config.Config) (*sandbox.Manager, error) {
+	name, err := t.engineName(c)
+	if err != nil {
+		return nil, err
+	}
+	m, ok := t.recall(a, c, name)
+	if !ok {
+		m, err = managerOf(a, c, name)
+	}
 	if err != nil || !m.Capabilities().Containers {
 		return m, err
 	}

@@ -17,6 +17,7 @@ import (
 	"net/http"
 	"os"
 	"runtime"
+	"slices"
 	"strings"
 	"time"
 
@@ -112,9 +113,7 @@ type search struct {
 	uid  int
 }
 
-// Find finds the engine: the one that was chosen, or, where nobody chose, the first of the usual places
-// that answers. Its error is an *Error, unless ctx was cancelled.
-func Find(ctx context.Context, o Options) (Endpoint, error) {
+func newSearch(o Options) *search {
 	o.Patience = cmp.Or(o.Patience, Patience)
 	if o.Warn == nil {
 		o.Warn = func(string) {}
@@ -123,7 +122,13 @@ func Find(ctx context.Context, o Options) (Endpoint, error) {
 	if s.Kind == "" {
 		s.Kind = s.override()
 	}
-	found, err := s.find(ctx)
+	return s
+}
+
+// Find finds the engine: the one that was chosen, or, where nobody chose, the first of the usual places
+// that answers. Its error is an *Error, unless ctx was cancelled.
+func Find(ctx context.Context, o Options) (Endpoint, error) {
+	found, err := newSearch(o).find(ctx)
 	if err != nil && errors.Is(ctx.Err(), context.Canceled) {
 		return Endpoint{}, ctx.Err()
 	}
@@ -143,6 +148,27 @@ func (s *search) find(ctx context.Context) (Endpoint, error) {
 		return Endpoint{}, failed
 	}
 	return found, nil
+}
+
+// Expect says which engine Find would ask first, and asks nothing; ok is false where that
+// is not clear. Only engines with a socket on this machine are told.
+func Expect(o Options) (kind Kind, host string, ok bool) {
+	o.Warn = func(string) {} // Find says it
+	s := newSearch(o)
+	p, err := s.chosen()
+	if err != nil {
+		return "", "", false
+	}
+	if p == nil {
+		places := s.usual()
+		i := slices.IndexFunc(places, func(p place) bool { _, err := os.Lstat(socketPath(p.host)); return err == nil })
+		if i < 0 {
+			return "", "", false
+		}
+		p = &places[i]
+	}
+	// What was chosen may be either; most who do not say mean Docker.
+	return cmp.Or(p.kind, Docker), p.host, socketPath(p.host) != ""
 }
 
 // first asks one place after the other.

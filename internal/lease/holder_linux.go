@@ -8,6 +8,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"hermes.example/hermes/internal/proc"
 )
 
 // Holder is who supervises, as the file says it.
@@ -58,7 +60,7 @@ func (e *HeldError) Name() string {
 // Self is this process as a holder.
 func Self() Holder {
 	host, _ := os.Hostname()
-	return Holder{Host: host, Machine: word("/etc/machine-id"), Boot: word("/proc/sys/kernel/random/boot_id"),
+	return Holder{Host: host, Machine: word("/etc/machine-id"), Boot: proc.BootID(),
 		Container: container("/proc/self/cgroup", "/proc/self/mountinfo"), PID: os.Getpid()}
 }
 

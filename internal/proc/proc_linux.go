@@ -98,6 +98,13 @@ func StartTime(pid int) (string, error) {
 	return strconv.FormatUint(p.Started, 10), nil
 }
 
+// BootID names this run of the machine; a process id and a start time mean nothing in another. It is "" where the
+// kernel does not tell.
+func BootID() string {
+	id, _ := os.ReadFile("/proc/sys/kernel/random/boot_id")
+	return string(bytes.TrimSpace(id))
+}
+
 // HasEnvironment says whether a process was started with an entry in its environment. One that cannot be read has not.
 func HasEnvironment(pid int, entry string) bool {
 	env, err := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/environ")

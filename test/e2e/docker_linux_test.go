@@ -174,3 +174,29 @@ func TestADaemonThatIsNotThere(t *testing.T) {
 		t.Errorf("ls without it: %v", r)
 	}
 }
+
+// Who finds a guest that another process has met asks no daemon, and is not held up by
+// one that is away.
+func TestACommandAsksNoDaemon(t *testing.T) {
+	w, api := inDocker(t)
+	proxy := containers.NewProxy(t, api)
+	direct := w.env
+	w.env = append(direct[:len(direct):len(direct)], "DOCKER_HOST="+proxy.Host)
+	defer func() { w.env = direct }() // for the world's end
+	w.must("sandbox", "exec", "--", "true")
+	asked := len(proxy.Requests())
+	if asked == 0 {
+		t.Fatal("it was not made by way of the proxy")
+	}
+	w.must("sandbox", "exec", "--", "true")
+	if more := proxy.Requests()[asked:]; len(more) > 0 {
+		t.Errorf("the second asks %q", more)
+	}
+	proxy.Down()
+	if got := w.must("sandbox", "exec", "-c", "echo here"); got != "here\n" {
+		t.Errorf("without the daemon: %q", got)
+	}
+	if r := w.hermes("sandbox", "exec", "--task", "other", "--", "true"); r.code != 125 || !oneLine(r.stderr) || !strings.Contains(r.stderr, "cannot reach Docker") {
+		t.Errorf("another without the daemon: %v", r)
+	}
+}

@@ -49,7 +49,7 @@ func newArena(t *testing.T, name string, api *client.Client) *arena {
 // connect makes an engine and a manager that know nothing yet.
 func (a *arena) connect() {
 	a.t.Helper()
-	engine, err := docker.New(docker.Options{Client: a.api, Name: a.name, Arch: runtime.GOARCH})
+	engine, err := docker.New(docker.Options{Client: a.api, Name: a.name, Arch: runtime.GOARCH, Host: a.api.DaemonHost()})
 	if err != nil {
 		a.t.Fatal(err)
 	}

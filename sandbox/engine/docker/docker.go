@@ -33,6 +33,9 @@ type Options struct {
 	Name string
 	// Arch is the daemon's architecture, as Go names it.
 	Arch string
+	// Host is the daemon's address, if its containers are processes of this machine. Who
+	// reaches a guest then writes that down for Recall.
+	Host string
 	// Root is where sandboxes keep their files; empty means "sandboxes" in the home of
 	// each identity.
 	Root string
@@ -60,7 +63,7 @@ type Engine struct {
 	known   atomic.Pointer[abilities] // what the daemon has told of itself
 	noDisk  atomic.Pointer[string]    // why it limits no disk, if it said so
 	// What is known of identities, because every command asks for it.
-	normals, links, pids sync.Map
+	normals, links, guests sync.Map
 }
 
 // New returns the engine. It asks the daemon nothing.
@@ -86,8 +89,10 @@ func New(o Options) (sandbox.Engine, error) {
 func (e *Engine) Name() string { return e.options.Name }
 
 // Capabilities tells what sandboxes of containers can have.
-func (e *Engine) Capabilities() sandbox.Capabilities {
-	return sandbox.Capabilities{Direct: true, Isolated: true, Mounts: true, Images: true, Containers: true, GuestBuild: e.build,
+func (e *Engine) Capabilities() sandbox.Capabilities { return capabilities(e.build) }
+
+func capabilities(build string) sandbox.Capabilities {
+	return sandbox.Capabilities{Direct: true, Isolated: true, Mounts: true, Images: true, Containers: true, GuestBuild: build,
 		Networks: []sandbox.Network{sandbox.NetworkBridge, sandbox.NetworkNone, sandbox.NetworkHost}}
 }
 
@@ -104,6 +109,8 @@ func (e *Engine) dirs(home string) string {
 }
 
 // runDir is where a sandbox has its socket while it runs.
-func (e *Engine) runDir(id sandbox.Identity) string {
-	return filepath.Join(e.run, id.Key()+"-"+e.options.Name)
+func (e *Engine) runDir(id sandbox.Identity) string { return runDir(e.run, id, e.options.Name) }
+
+func runDir(run string, id sandbox.Identity, name string) string {
+	return filepath.Join(run, id.Key()+"-"+name)
 }

@@ -160,16 +160,6 @@ func (e *Engine) writeLink(id sandbox.Identity, dir string, l link) error {
 	return err
 }
 
-// remember keeps the process id of a container's guest, by which it is known at the
-// other end of its socket.
-func (e *Engine) remember(id sandbox.Identity, c container.InspectResponse) {
-	if c.State != nil && c.State.Running {
-		e.pids.Store(id, c.State.Pid)
-	} else {
-		e.pids.Delete(id)
-	}
-}
-
 // Connect opens a stream to the guest.
 func (e *Engine) Connect(ctx context.Context, id sandbox.Identity) (io.ReadWriteCloser, error) {
 	id = e.normal(id)
@@ -208,17 +198,20 @@ func (e *Engine) connectDirectly(ctx context.Context, id sandbox.Identity, l lin
 	if l.Bridge != "" {
 		return nil, false
 	}
-	if pid, ok := e.pids.Load(id); ok {
-		if conn, err := dialSocket(ctx, l.Door, pid.(int)); !errors.Is(err, errNotGuest) {
+	if known, ok := e.guests.Load(id); ok {
+		if conn, err := e.dialGuest(ctx, id, l.Door, known.(*met)); !errors.Is(err, errNotGuest) {
 			return conn, err == nil
 		}
 	}
 	// It may have been started again meanwhile.
-	c, err := e.inspect(ctx, id)
-	if err != nil {
+	if _, err := e.inspect(ctx, id); err != nil {
 		return nil, false
 	}
-	conn, err := dialSocket(ctx, l.Door, c.State.Pid)
+	known, ok := e.guests.Load(id)
+	if !ok {
+		return nil, false
+	}
+	conn, err := e.dialGuest(ctx, id, l.Door, known.(*met))
 	return conn, err == nil
 }
 

@@ -27,7 +27,7 @@ func (e *Engine) Remove(ctx context.Context, id sandbox.Identity, files bool) er
 			return err
 		}
 	}
-	e.pids.Delete(id)
+	e.guests.Delete(id)
 	e.links.Delete(id)
 	if err := os.RemoveAll(e.runDir(id)); err != nil {
 		return err

@@ -79,7 +79,7 @@ func (s *State) describe(pid int) error {
 	if err != nil && !errors.Is(err, fs.ErrPermission) {
 		return err
 	}
-	s.Host, s.Boot, s.PID, s.Started, s.Namespace = hostID(), bootID(), pid, started, namespace
+	s.Host, s.Boot, s.PID, s.Started, s.Namespace = hostID(), proc.BootID(), pid, started, namespace
 	return nil
 }
 
@@ -92,7 +92,7 @@ func (s *State) open() (*Guest, error) {
 		}
 		return nil, fmt.Errorf("the sandbox %q runs on another host, or in another container: end it there, or choose another task", s.Identity.Task)
 	}
-	if s.Boot != bootID() {
+	if s.Boot != proc.BootID() {
 		return nil, nil
 	}
 	fd, err := unix.PidfdOpen(s.PID, 0)
@@ -153,8 +153,6 @@ func namespaceOf(pid int) (uint64, error) {
 	}
 	return stat.Ino, nil
 }
-
-func bootID() string { return ReadLine("/proc/sys/kernel/random/boot_id") }
 
 // hostID tells hosts apart that share a home over the network.
 func hostID() string {
