@@ -1,7 +1,6 @@
 package image
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"os"
@@ -76,14 +75,17 @@ func (e *engine) call(args ...string) ended {
 // pass is call with a text as standard input.
 func (e *engine) pass(stdin string, args ...string) ended {
 	e.t.Helper()
-	ctx, cancel := context.WithTimeout(context.Background(), bound) // not the test's: cleaning up comes after it
-	defer cancel()
 	var stdout, stderr strings.Builder
-	cmd := exec.CommandContext(ctx, e.command[0], append(e.command[1:len(e.command):len(e.command)], args...)...)
+	words := slices.Concat(e.command, args)
+	cmd := exec.Command(words[0], words[1:]...)
 	cmd.Stdin, cmd.Stdout, cmd.Stderr = strings.NewReader(stdin), &stdout, &stderr
-	err := cmd.Run()
-	if failed := (*exec.ExitError)(nil); err != nil && !errors.As(err, &failed) || ctx.Err() != nil {
-		e.t.Fatalf("%s: %v, %v\n%s%s", strings.Join(args, " "), err, ctx.Err(), stdout.String(), stderr.String())
+	if err := cmd.Start(); err != nil {
+		e.t.Fatal(err)
+	}
+	hangs := time.AfterFunc(bound, func() { _ = cmd.Process.Kill() })
+	err := cmd.Wait()
+	if failed := (*exec.ExitError)(nil); err != nil && !errors.As(err, &failed) || !hangs.Stop() {
+		e.t.Fatalf("%s: %v, or it took longer than %v\n%s%s", strings.Join(args, " "), err, bound, stdout.String(), stderr.String())
 	}
 	return ended{stdout.String(), stderr.String(), cmd.ProcessState.ExitCode()}
 }

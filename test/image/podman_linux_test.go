@@ -1,7 +1,6 @@
 package image
 
 import (
-	"context"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -13,11 +12,7 @@ import (
 func (e *engine) load() {
 	e.t.Helper()
 	file := filepath.Join(e.t.TempDir(), "image.tar")
-	ctx, cancel := context.WithTimeout(e.t.Context(), bound)
-	defer cancel()
-	if out, err := exec.CommandContext(ctx, "docker", "save", "--output", file, image).CombinedOutput(); err != nil {
-		e.t.Fatalf("%v: %s", err, out)
-	}
+	(&engine{t: e.t, command: []string{"docker"}}).must("save", "--output", file, image)
 	if err := os.Chmod(file, 0o644); err != nil {
 		e.t.Fatal(err)
 	}
