@@ -40,7 +40,8 @@ base() {
 		--hook-dir=/usr/share/mmdebstrap/hooks/merged-usr \
 		--dpkgopt='path-exclude=/usr/share/doc/*' --dpkgopt='path-include=/usr/share/doc/*/copyright' \
 		--dpkgopt='path-exclude=/usr/share/man/*' --dpkgopt='path-exclude=/usr/share/info/*' \
-		--dpkgopt='path-exclude=/usr/share/locale/*' $suite $cache/base.tar >&2
+		--dpkgopt='path-exclude=/usr/share/locale/*' $suite $cache/base.tar >$cache/base.log 2>&1 ||
+		fail "mmdebstrap has failed: $(tail -n 1 $cache/base.log)"
 	docker import $cache/base.tar $own >/dev/null
 	rm $cache/base.tar
 	echo $own

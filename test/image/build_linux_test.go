@@ -2,6 +2,7 @@ package image
 
 import (
 	"compress/gzip"
+	"fmt"
 	"io"
 	"os"
 	"os/exec"
@@ -14,7 +15,7 @@ import (
 // dockerBuild runs the Dockerfile up to a stage, on a base, in a directory, and returns the end of what it said.
 func dockerBuild(t *testing.T, dir, stage, base string) (said string, err error) {
 	t.Helper()
-	cmd := exec.CommandContext(t.Context(), "docker", "build", "--file", "image/Dockerfile", "--target", stage, "--build-arg", "BASE="+base, ".")
+	cmd := exec.CommandContext(t.Context(), "docker", "build", "--force-rm", "--file", "image/Dockerfile", "--target", stage, "--build-arg", "BASE="+base, ".")
 	cmd.Dir = dir
 	out, err := cmd.CombinedOutput()
 	return string(out), err
@@ -33,7 +34,7 @@ func context(t *testing.T) string {
 func TestAnotherArchitectureFailsTheBuild(t *testing.T) {
 	t.Parallel()
 	need(t)
-	const base = "hermes-test/riscv:1"
+	base := fmt.Sprintf("hermes-test/riscv:%d", os.Getpid())
 	cmd := exec.CommandContext(t.Context(), "docker", "build", "--tag", base, "-")
 	cmd.Stdin = strings.NewReader("FROM " + image + "\nRUN printf '#!/bin/sh\\necho riscv64\\n' >/usr/bin/dpkg\n")
 	if out, err := cmd.CombinedOutput(); err != nil {

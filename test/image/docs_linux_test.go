@@ -17,7 +17,7 @@ func TestThePageNamesEveryMessenger(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	named := regexp.MustCompile("platform\\.[a-z_]+").FindAllString(string(page), -1)
+	named := regexp.MustCompile(`platform\.[a-z_]+`).FindAllString(string(page), -1)
 	var known []string
 	for _, f := range feature.All() {
 		if strings.HasPrefix(f.Name, "platform.") {

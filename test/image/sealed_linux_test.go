@@ -95,6 +95,18 @@ func TestTheNamesOfTheEntrypoint(t *testing.T) {
 	}
 }
 
+func TestTheServiceUserAndItsHome(t *testing.T) {
+	t.Parallel()
+	for _, image := range targets(t) {
+		if said := inside(t, image, "sh", "-c", "getent passwd hermes; getent group hermes; id"); said != "hermes:x:10000:10000::/opt/data:/bin/bash\nhermes:x:10000:\nuid=10000(hermes) gid=10000(hermes) groups=10000(hermes)\n" {
+			t.Errorf("%s: %s", image, said)
+		}
+		if home := files(t, image, "/opt/data"); len(home) != 1 || home["/opt/data"].Uid != 10000 || home["/opt/data"].Gid != 10000 || home["/opt/data"].Mode&0o7777 != 0o755 {
+			t.Errorf("%s: a new volume begins with %v", image, home)
+		}
+	}
+}
+
 func TestB34TheSealedTreeRefusesWritesAndTheVolumeTakesThem(t *testing.T) {
 	t.Parallel()
 	need(t)
