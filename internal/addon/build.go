@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"io/fs"
+	"maps"
+	"slices"
 
 	"hermes.example/hermes/internal/addon/install"
 	"hermes.example/hermes/internal/addon/manifest"
@@ -54,6 +56,7 @@ func (b *build) run(ctx context.Context, wanted []string) error {
 	if err != nil {
 		return err
 	}
+	b.writer.StillWanted(slices.Collect(maps.Keys(b.leftOut))...)
 	err = b.make(ctx, p)
 	if errors.Is(err, unavailable.Rejected) && b.anew && !b.Offline {
 		// The installer's cache shares its files with the generations that were made of it: what was spoilt in one is
@@ -90,7 +93,7 @@ func (b *build) make(ctx context.Context, p plan) error {
 	}
 	b.tell(Publishing)
 	return b.publish(ctx, staged, manifest.Manifest{
-		Version: manifest.Version, ABI: b.ABI, Features: p.features(b.Distributions), Distributions: report.Distributions, Files: report.Files,
+		Version: manifest.Version, ABI: b.ABI, Core: b.core, Features: p.features(b.Distributions), Distributions: p.distributions(report.Distributions), Files: report.Files,
 	})
 }
 
@@ -137,7 +140,7 @@ func (b *build) tell(phase Phase) { b.Progress(Progress{Feature: b.about, Phase:
 // installer brings packages for this runtime, with a cache in the store.
 func (b *build) installer() install.Installer {
 	return install.Installer{
-		Runtime: b.Runtime, Cache: b.Cache(), Environ: b.Environ, Timeout: b.Timeout, MinAge: minAge(b.Lookup), Offline: b.Offline, Fresh: b.fresh, Log: b.Log, Now: b.Now,
+		Runtime: b.Runtime, Cache: b.Cache(), Environ: b.Environ, Timeout: b.Timeout, MinAge: minAge(b.Lookup), Offline: b.Offline, Fresh: b.fresh, Tools: b.tools(), Log: b.Log, Now: b.Now,
 		Progress: func(e install.Event) {
 			b.Progress(Progress{Feature: b.about, Phase: Phase(e.Phase), Done: e.Done, Total: e.Total, Size: e.Size})
 		},

@@ -11,6 +11,7 @@ const (
 	Resolving         = Phase(install.Resolving)
 	Downloading       = Phase(install.Downloading)
 	Installing        = Phase(install.Installing)
+	Building          = Phase(install.Building)
 	Checking    Phase = "checking"
 	Publishing  Phase = "publishing"
 )

@@ -72,6 +72,9 @@ func runAddonEnsure(ctx context.Context, a *app, names []string, o ensureOptions
 		default:
 			a.say("%s is there", done.Feature)
 		}
+		if done.Outdated != "" {
+			a.say("it is still as it was made for another core: %s", done.Outdated)
+		}
 		for other, why := range done.LeftOut {
 			a.say("%s is wanted, and cannot be had for this interpreter: %s", other, why)
 		}

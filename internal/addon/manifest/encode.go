@@ -55,6 +55,28 @@ func Decode(text []byte) (Manifest, error) {
 	return m, nil
 }
 
+// CoreOf is the core that an encoded manifest was made for, without reading all of it: a manifest of ten thousand files
+// takes milliseconds, and this is asked at every use. Nothing is checked: who wants to rely on it decodes the whole.
+func CoreOf(r io.Reader) (string, error) {
+	decoder := json.NewDecoder(r)
+	if _, err := decoder.Token(); err != nil {
+		return "", err
+	}
+	for {
+		key, err := decoder.Token()
+		if err != nil {
+			return "", err
+		}
+		if key != "version" && key != "abi" && key != "core" {
+			return "", nil // those of before had none
+		}
+		value, err := decoder.Token()
+		if core, ok := value.(string); err != nil || key == "core" && ok {
+			return core, err
+		}
+	}
+}
+
 // Digest names the generation with this encoded manifest. The manifest holds the hash of every file, so the digest
 // stands for all that can be imported.
 func Digest(text []byte) string {

@@ -85,6 +85,9 @@ func component(m manifest.Manifest, d manifest.Distribution) cdx.Component {
 			properties = append(properties, cdx.Property{Name: "hermes:feature", Value: f.Name})
 		}
 	}
+	if d.Source {
+		properties = append(properties, cdx.Property{Name: "hermes:deviation", Value: "built from source on this machine; the hashes are of the source"})
+	}
 	if len(properties) > 0 {
 		c.Properties = &properties
 	}

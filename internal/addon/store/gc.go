@@ -84,6 +84,21 @@ func (s *Store) all() ([]Generation, error) {
 	return all, nil
 }
 
+// Manifests are those of all generations that there are, of every ABI. What one of them was made of may be needed to
+// make it again; a generation that cannot be read needs nothing.
+func (w *Writer) Manifests() (all []manifest.Manifest) {
+	for _, abi := range w.abis() {
+		generations, err := abi.all()
+		w.warn(err)
+		for _, g := range generations {
+			m, err := g.Manifest()
+			w.warn(err)
+			all = append(all, m)
+		}
+	}
+	return all
+}
+
 func (w *Writer) otherABIs(ctx context.Context, done *Collected) {
 	active, err := w.ActiveABI()
 	for _, abi := range w.abis() {

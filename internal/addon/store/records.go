@@ -60,6 +60,18 @@ func (w *Writer) SetDesired(features []string) error {
 	return w.save(w.desired(), wanted{1, features})
 }
 
+// Want adds to what is wanted.
+func (w *Writer) Want(feature string) error {
+	before, err := w.Desired()
+	if err != nil {
+		return err
+	}
+	return w.SetDesired(append(before, feature))
+}
+
+// StillWanted names features that what is published next could not get, and that are wanted all the same.
+func (w *Writer) StillWanted(features ...string) { w.stay = features }
+
 // follow makes wanted what the next generation has, and not wanted what only the current one has. What neither has,
 // because it cannot be had for this ABI, stays as it was.
 func (w *Writer) follow(next []string) error {
@@ -73,6 +85,8 @@ func (w *Writer) follow(next []string) error {
 			return err
 		}
 	}
-	stay := slices.DeleteFunc(slices.Clone(before), func(name string) bool { return slices.Contains(now, name) })
+	stay := slices.DeleteFunc(slices.Clone(before), func(name string) bool {
+		return slices.Contains(now, name) && !slices.Contains(w.stay, name)
+	})
 	return w.SetDesired(append(stay, next...))
 }

@@ -51,6 +51,18 @@ var storeVariants = []variant{
 		new:  "	if g, err := w.look(); err == nil {\n		return Staged{g.Dir}, nil\n	}\n	return Staged{dir}, nil\n",
 	},
 	{
+		name: "a-group-with-others-in-it", test: "TestWhoElseIsInAGroup", in: "internal/addon/store",
+		file: "internal/addon/store/group_linux.go",
+		old:  "return !known || who.UID != 0 && who.UID != os.Geteuid()",
+		new:  "return known && who.UID == os.Geteuid()+1",
+	},
+	{
+		name: "a-list-beside-the-mode", test: "TestAVolumeOfAnOrchestratorsGroupIsUsed", in: "internal/addon/store",
+		file: "internal/addon/store/group_linux.go",
+		old:  "!errors.Is(err, unix.ENODATA) && !errors.Is(err, unix.ENOTSUP)",
+		new:  "err != nil && !errors.Is(err, unix.ENODATA) && !errors.Is(err, unix.ENOTSUP)",
+	},
+	{
 		name: "D36-lock-for-many", test: "TestD36OneWriterAtATime", in: "internal/addon/store",
 		file: "internal/rundir/lock_unix.go",
 		old:  "syscall.LOCK_EX|syscall.LOCK_NB",
