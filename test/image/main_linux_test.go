@@ -8,6 +8,7 @@ package image
 import (
 	"bytes"
 	"crypto/sha256"
+	"flag"
 	"fmt"
 	"os"
 	"os/exec"
@@ -19,7 +20,13 @@ import (
 // image is the name of what is tested; while it is empty, missing says why there is none.
 var image, missing string
 
+// containersAtOnce is how many tests run beside each other, unless -parallel says otherwise: containers are mostly waited for.
+const containersAtOnce = "4"
+
 func TestMain(m *testing.M) {
+	if err := flag.Set("test.parallel", containersAtOnce); err != nil {
+		panic(err)
+	}
 	image, missing = build()
 	os.Exit(m.Run())
 }
