@@ -11,6 +11,8 @@ FUZZTIME ?= 10s
 TESTFLAGS ?=
 PKGS ?= ./...
 RUNTIME ?= .cache/runtime
+TARGET ?= full
+IMAGE ?= hermes:$(TARGET)
 
 STATICCHECK_VERSION = v0.8.2
 # The newest release all of whose dependencies the module proxy serves.
@@ -33,7 +35,7 @@ $(error $(GO_PROBLEM))
 endif
 endif
 
-.PHONY: help run build guest install dist dist-check test faults escapes test-network test-faults soak lint staticcheck vet fuzz bench cover generate clean certificates runtime runtime-lock lock lock-table
+.PHONY: help run build guest install dist dist-check image test test-image faults escapes test-network test-faults soak lint staticcheck vet fuzz bench cover generate clean certificates runtime runtime-lock lock lock-table
 
 help: ## list these targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "  %-14s %s\n", $$1, $$2}' Makefile
@@ -71,6 +73,10 @@ test: ## install what the tests need, then vet, staticcheck and all tests with t
 	@$(MAKE) build vet staticcheck
 	@$(GO) build $(BUILDFLAGS) -o bin/tools/summary ./test/summary
 	@GO="$(GO)" sh scripts/race.sh "$(PKGS)" $(TESTFLAGS)
+
+test-image: build ## the tests of the image in real containers alone (Docker; Podman where it runs)
+	@sh scripts/engines.sh
+	@$(GO) test -count=1 -timeout 20m ./test/image
 
 faults: build ## the fault and attack tests alone
 	@$(GO) test -count=1 -timeout 60m ./test/faults
@@ -112,6 +118,9 @@ fuzz: guest ## every fuzz target for FUZZTIME (default 10s)
 
 bench: build ## print the performance table
 	@bin/hermes bench
+
+image: build ## build the image, IMAGE (default hermes:TARGET), of TARGET full or slim, on BASE (default Debian)
+	@GO="$(GO)" IMAGE="$(IMAGE)" BASE="$(BASE)" sh scripts/image.sh "$(TARGET)"
 
 runtime: ## build the sealed Python runtime that add-ons are installed for, in RUNTIME (default .cache/runtime)
 	@sh scripts/runtime.sh "$(RUNTIME)"

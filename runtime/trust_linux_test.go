@@ -66,6 +66,46 @@ func TestAStoreOfAnotherUserIsNotUsed(t *testing.T) {
 	s.wantNothing("root, a user's store")
 }
 
+// A pod's volume: Kubernetes gives all of it to a group, which the pod's processes are in and nobody else is.
+func TestAVolumeOfAnOrchestratorsGroupIsUsed(t *testing.T) {
+	if os.Getuid() != 0 {
+		t.Skip("only root can give files away")
+	}
+	const user, volume, elsewhere = 54321, 54399, 54398
+	s := newStore(t)
+	digest := s.publish(map[string]string{"addon.py": ""})
+	in := func(groups ...uint32) {
+		s.as = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: user, Gid: user, Groups: groups}}
+	}
+	give := func(gid int, mode fs.FileMode) {
+		for i, dir := range s.levels(digest) {
+			owner := user
+			if i == 0 {
+				owner = 0
+			}
+			if err := os.Chown(dir, owner, gid); err != nil {
+				t.Fatal(err)
+			}
+			chmod(t, dir, mode)
+		}
+	}
+	give(volume, 0o775|fs.ModeSetgid)
+	in(volume)
+	if s.last() != s.site(digest) {
+		t.Error("it is not used")
+	}
+	in(elsewhere)
+	s.wantNothing("a process that is not in the group")
+	in(volume)
+	give(volume, 0o775)
+	s.wantNothing("a group that no orchestrator gave it to")
+	give(volume, 0o777|fs.ModeSetgid)
+	s.wantNothing("everybody's")
+	give(0, 0o775|fs.ModeSetgid)
+	in(0)
+	s.wantNothing("root's group")
+}
+
 func TestALinkInTheStoreIsNotFollowed(t *testing.T) {
 	s := newStore(t)
 	digest := s.publish(map[string]string{"addon.py": ""})

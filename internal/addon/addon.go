@@ -78,6 +78,7 @@ type place struct {
 	*store.Store
 	destination string
 	locks       string
+	core        string // the digest of the core as it is
 }
 
 // at finds the runtime and its store, once for each destination: the settings may change while a gateway runs.
@@ -95,7 +96,7 @@ func (m *Manager) at(ctx context.Context, destination string) (*place, error) {
 	if err != nil {
 		return nil, inStore(err)
 	}
-	m.where = &place{found, s, destination, cmp.Or(m.Locks, found.Locks())}
+	m.where = &place{found, s, destination, cmp.Or(m.Locks, found.Locks()), found.Digest()}
 	return m.where, nil
 }
 
@@ -156,7 +157,7 @@ func (p *place) inCore(spec string) bool {
 }
 
 // refusal is why a feature may not be installed here and now, whatever its lock says; nil means that it may.
-func (m *Manager) refusal(f feature.Feature, missing []string, verdict gate.Verdict) *unavailable.Error {
+func (m *Manager) refusal(p *place, f feature.Feature, missing []string, verdict gate.Verdict) *unavailable.Error {
 	if !f.Supports(runtime.GOOS) {
 		return unavailable.OnPlatform(runtime.GOOS)
 	}
@@ -165,5 +166,8 @@ func (m *Manager) refusal(f feature.Feature, missing []string, verdict gate.Verd
 			return unavailable.UnsafeSpec(err)
 		}
 	}
-	return verdict.Refusal
+	if verdict.Refusal != nil {
+		return verdict.Refusal
+	}
+	return gate.AskSource(m.Lookup, p.sources(f))
 }

@@ -4,8 +4,11 @@ import (
 	"context"
 	"errors"
 	"io/fs"
+	"maps"
+	"slices"
 
 	"hermes.example/hermes/internal/addon/install"
+	"hermes.example/hermes/internal/addon/lock"
 	"hermes.example/hermes/internal/addon/manifest"
 	"hermes.example/hermes/internal/addon/sbom"
 	"hermes.example/hermes/internal/addon/store"
@@ -54,6 +57,7 @@ func (b *build) run(ctx context.Context, wanted []string) error {
 	if err != nil {
 		return err
 	}
+	b.writer.StillWanted(slices.Collect(maps.Keys(b.leftOut))...)
 	err = b.make(ctx, p)
 	if errors.Is(err, unavailable.Rejected) && b.anew && !b.Offline {
 		// The installer's cache shares its files with the generations that were made of it: what was spoilt in one is
@@ -71,59 +75,78 @@ func (b *build) make(ctx context.Context, p plan) error {
 	if err != nil {
 		return inStore(err)
 	}
-	if err := b.fill(ctx, p, staged); err != nil {
+	adopted, err := b.fill(ctx, p, staged)
+	if err != nil {
 		return err
 	}
 	b.tell(Checking)
-	report, err := vet.Check(staged.SitePackages(), b.Description, p.packages)
-	if err == nil {
-		err = report.Err()
-	}
+	// What was taken over was compiled by us. The store finds out whether somebody has changed it since.
+	report, err := b.check(staged, p.packages, paths(adopted))
 	if err != nil {
-		return rejected(err)
+		return err
 	}
 	if err := p.importable(staged.SitePackages(), b.Site()); err != nil {
 		return unavailable.StillMissing(err)
 	}
-	if err := report.Tidy(); err != nil {
-		return inStore(err)
-	}
 	b.tell(Publishing)
-	return b.publish(ctx, staged, manifest.Manifest{
-		Version: manifest.Version, ABI: b.ABI, Features: p.features(b.Distributions), Distributions: report.Distributions, Files: report.Files,
+	return b.publish(ctx, b.writer.Publish, staged, manifest.Manifest{
+		Version: manifest.Version, ABI: b.ABI, Core: b.core, Features: p.features(b.Distributions), Distributions: marked(report.Distributions, p.packages), Files: report.Files,
+		Compiled: b.current.Compiled && len(p.missing()) == 0,
 	})
+}
+
+// check says what is staged, which is tidy then, or why it must not be published. Of bytecode it stays what is ours.
+func (b *build) check(staged store.Staged, packages []lock.Package, ours map[string]bool) (*vet.Report, error) {
+	report, err := vet.Check(staged.SitePackages(), b.Description, packages, func(bytecode string) bool { return ours[bytecode] })
+	if err == nil {
+		err = report.Err()
+	}
+	if err != nil {
+		return nil, rejected(err)
+	}
+	return report, inStore(report.Tidy())
 }
 
 // fill installs what is missing and takes the rest over. Where the current generation has lost something, all of it is
 // installed.
-func (b *build) fill(ctx context.Context, p plan, staged store.Staged) error {
+func (b *build) fill(ctx context.Context, p plan, staged store.Staged) (adopted []manifest.File, err error) {
 	if missing := p.missing(); len(missing) > 0 {
 		if err := b.installer().Install(ctx, missing, staged.SitePackages()); err != nil {
-			return err
+			return nil, err
 		}
 	}
-	if len(p.kept) == 0 {
-		return nil
-	}
-	var files []manifest.File
 	for _, f := range b.current.Files {
 		if p.kept[f.Of] {
-			files = append(files, f)
+			adopted = append(adopted, f)
 		}
 	}
-	return inStore(b.writer.Adopt(staged, b.generation, files))
+	return adopted, inStore(b.writer.Adopt(staged, b.generation, adopted))
 }
 
-func (b *build) publish(ctx context.Context, staged store.Staged, m manifest.Manifest) error {
-	text, err := manifest.Encode(m)
-	if err != nil {
-		return rejected(err)
+func paths(files []manifest.File) map[string]bool {
+	all := make(map[string]bool, len(files))
+	for _, f := range files {
+		all[f.Path] = true
 	}
-	bill, err := sbom.Generate(m, manifest.Digest(text))
-	if err != nil {
-		return rejected(err)
+	return all
+}
+
+// publisher is one of the ways to make a generation the current one.
+type publisher func(context.Context, store.Staged, manifest.Manifest, func(digest string) ([]byte, error)) (store.Generation, error)
+
+func (b *build) publish(ctx context.Context, as publisher, staged store.Staged, m manifest.Manifest) error {
+	bill := func(digest string) ([]byte, error) {
+		text, err := sbom.Generate(m, digest)
+		if err != nil {
+			return nil, rejected(err)
+		}
+		return text, nil
 	}
-	if _, err := b.writer.Publish(ctx, staged, m, bill); err != nil {
+	_, err := as(ctx, staged, m, bill)
+	switch {
+	case errors.Is(err, manifest.ErrUnfit):
+		return rejected(err)
+	case err != nil:
 		return inStore(err)
 	}
 	if _, err := b.writer.GC(ctx, store.Collect{Keep: 1}); err != nil {
@@ -137,7 +160,7 @@ func (b *build) tell(phase Phase) { b.Progress(Progress{Feature: b.about, Phase:
 // installer brings packages for this runtime, with a cache in the store.
 func (b *build) installer() install.Installer {
 	return install.Installer{
-		Runtime: b.Runtime, Cache: b.Cache(), Environ: b.Environ, Timeout: b.Timeout, MinAge: minAge(b.Lookup), Offline: b.Offline, Fresh: b.fresh, Log: b.Log, Now: b.Now,
+		Runtime: b.Runtime, Cache: b.Cache(), Environ: b.Environ, Timeout: b.Timeout, MinAge: minAge(b.Lookup), Offline: b.Offline, Fresh: b.fresh, Tools: b.tools(), Log: b.Log, Now: b.Now,
 		Progress: func(e install.Event) {
 			b.Progress(Progress{Feature: b.about, Phase: Phase(e.Phase), Done: e.Done, Total: e.Total, Size: e.Size})
 		},

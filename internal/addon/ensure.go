@@ -21,6 +21,8 @@ type Ensured struct {
 	Installed bool `json:"installed"`
 	// Generation is the one that has it; empty if the core has all of it.
 	Generation string `json:"generation,omitempty"`
+	// Outdated is why it is still as it was made for another core; it can be used.
+	Outdated string `json:"outdated,omitempty"`
 	// LeftOut are other features that are wanted and could not be had for this interpreter, with the reasons.
 	LeftOut map[string]string `json:"left_out,omitempty"`
 }
@@ -38,9 +40,9 @@ func (m *Manager) Ensure(ctx context.Context, name string) (Ensured, error) {
 	}
 	missing := p.missing(f)
 	if len(missing) == 0 {
-		return p.there(f, false), nil
+		return m.settle(ctx, p, f, verdict), nil
 	}
-	if refused := m.refusal(f, missing, verdict); refused != nil {
+	if refused := m.refusal(p, f, missing, verdict); refused != nil {
 		return Ensured{}, refused.For(f.Name, missing)
 	}
 	if failure, failed := p.Failure(f.Name); failed && !m.Retry {
@@ -87,8 +89,8 @@ func (m *Manager) install(ctx context.Context, p *place, f feature.Feature) (Ens
 		return Ensured{}, inStore(err)
 	}
 	defer w.Close()
-	if len(p.missing(f)) == 0 {
-		return p.there(f, true), nil
+	if len(p.missing(f)) == 0 && p.ofThisCore() {
+		return p.there(f, true), inStore(w.Want(f.Name))
 	}
 	wanted, err := w.Desired()
 	if err != nil {

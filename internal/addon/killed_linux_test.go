@@ -60,6 +60,8 @@ func (e errand) run(ctx context.Context, m *Manager) (err error) {
 		_, err = m.Rollback(ctx)
 	case "gc":
 		_, err = m.Collect(ctx, store.Collect{Keep: 0})
+	case "compile":
+		err = m.Compile(ctx)
 	}
 	return err
 }
@@ -130,7 +132,7 @@ func soak(few, many int) int {
 	return few
 }
 
-// Killed at any time during an install, a removal, a rebuild, a rollback or a collection, a process leaves a whole
+// Killed at any time during an install, a removal, a rebuild, a rollback, a collection or a compilation, a process leaves a whole
 // generation, and the next one succeeds.
 func TestD35KilledAtAnyTime(t *testing.T) {
 	d := newDesk(t)
@@ -141,10 +143,10 @@ func TestD35KilledAtAnyTime(t *testing.T) {
 	}
 	t.Logf("HERMES_SEED=%d", seed)
 	r := rand.New(rand.NewPCG(uint64(seed), 0))
-	errands := []errand{{Do: "ensure", Feature: "tts.voice"}, {Do: "remove", Feature: "tts.voice"}, {Do: "rebuild"}, {Do: "rollback"}, {Do: "gc"}}
+	errands := []errand{{Do: "ensure", Feature: "tts.voice"}, {Do: "remove", Feature: "tts.voice"}, {Do: "rebuild"}, {Do: "rollback"}, {Do: "gc"}, {Do: "compile"}}
 	took := make(map[string]time.Duration)
 	hit := make(map[string]int)
-	kills := soak(30, 300)
+	kills := soak(36, 300)
 	for i := range kills {
 		e := errands[i%len(errands)]
 		if took[e.Do] == 0 || i%50 < len(errands) {
@@ -193,7 +195,11 @@ func (d *desk) prepare(e errand) {
 		_, err = m.Ensure(d.ctx(), "tts.voice")
 	case e.Do == "rollback" && has, e.Do == "gc" && has:
 		err = m.Remove(d.ctx(), "tts.voice")
-	case e.Do == "rollback", e.Do == "gc":
+	case e.Do == "compile" && has:
+		if err = m.Remove(d.ctx(), "tts.voice"); err == nil {
+			_, err = m.Ensure(d.ctx(), "tts.voice")
+		}
+	case e.Do == "rollback", e.Do == "gc", e.Do == "compile":
 		_, err = m.Ensure(d.ctx(), "tts.voice")
 	}
 	if err != nil {

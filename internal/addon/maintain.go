@@ -85,15 +85,6 @@ func (m *Manager) Rollback(ctx context.Context) (g store.Generation, err error) 
 	return g, err
 }
 
-// Collect removes generations that nobody needs.
-func (m *Manager) Collect(ctx context.Context, c store.Collect) (done store.Collected, err error) {
-	err = m.writing(ctx, func(p *place, w *store.Writer) error {
-		done, err = w.GC(ctx, c)
-		return inStore(err)
-	})
-	return done, err
-}
-
 // Verify compares every file of the current generation with what was published.
 func (m *Manager) Verify(ctx context.Context) (store.Generation, []store.Problem, error) {
 	p, err := m.here(ctx)
@@ -164,8 +155,8 @@ type Outcome struct {
 	Reason string `json:"reason,omitempty"`
 }
 
-// Refresh sees to it that all features that are wanted are there as the list has them now: after an update, or for
-// another interpreter. It reports and never fails.
+// Refresh sees to it that all features that are wanted are there as the list has them now and as the core is: after an
+// update, or for another interpreter. It reports and never fails.
 func (m *Manager) Refresh(ctx context.Context) (all []Outcome) {
 	p, err := m.here(ctx)
 	if err != nil {
@@ -177,11 +168,13 @@ func (m *Manager) Refresh(ctx context.Context) (all []Outcome) {
 	}
 	before := make(map[string]bool)
 	for _, name := range wanted {
-		before[name] = m.Has(ctx, name)
+		before[name] = m.Has(ctx, name) && p.ofThisCore()
 	}
 	for _, name := range wanted {
-		_, err := m.Ensure(ctx, name)
+		done, err := m.Ensure(ctx, name)
 		switch {
+		case err == nil && done.Outdated != "":
+			all = append(all, Outcome{name, "failed", done.Outdated})
 		case err == nil && before[name]:
 			all = append(all, Outcome{Feature: name, Result: "current"})
 		case err == nil:

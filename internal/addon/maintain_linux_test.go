@@ -243,3 +243,33 @@ func (d *desk) ships(l lock.Lock) {
 		d.Fatal(err)
 	}
 }
+
+// gc leaves of the cache what the wanted features can be built from again without a network, and nothing else.
+func TestCollectPrunesTheCache(t *testing.T) {
+	d := newDesk(t)
+	d.ensure("search.one", "tts.voice")
+	if err := d.manager().Remove(d.ctx(), "tts.voice"); err != nil {
+		t.Fatal(err)
+	}
+	d.index.Break("*", wheelsDown)
+	offline := func(o *Options) { o.Offline = true }
+	// The generation before still has it.
+	if _, err := d.manager().Collect(d.ctx(), store.Collect{Keep: 1}); err != nil {
+		t.Fatal(err)
+	}
+	if leftOut, err := d.manager(offline).Rebuild(d.ctx()); err != nil || len(leftOut) > 0 {
+		t.Errorf("the first time: %v, %v", leftOut, err)
+	}
+	if _, err := d.manager().Collect(d.ctx(), store.Collect{Keep: 0}); err != nil {
+		t.Fatal(err)
+	}
+	if leftOut, err := d.manager(offline).Rebuild(d.ctx()); err != nil || len(leftOut) > 0 {
+		t.Errorf("what is wanted is gone from the cache: %v, %v", leftOut, err)
+	}
+	for name, stays := range map[string]bool{"search-sdk": true, "shared": true, "voice-sdk": false} {
+		found, err := filepath.Glob(filepath.Join(d.store(), ".hermes/cache/uv/wheels-v*/index/*", name))
+		if err != nil || len(found) > 0 != stays {
+			t.Errorf("of %s the cache has %q", name, found)
+		}
+	}
+}

@@ -8,6 +8,7 @@ import (
 	"slices"
 
 	"hermes.example/hermes/internal/addon/feature"
+	"hermes.example/hermes/internal/addon/gate"
 	"hermes.example/hermes/internal/addon/install"
 	"hermes.example/hermes/internal/addon/lock"
 	"hermes.example/hermes/internal/addon/manifest"
@@ -80,6 +81,9 @@ func (b *build) part(ctx context.Context, name string) (part, error) {
 	if err != nil {
 		return part{}, conflicting(err)
 	}
+	if refused := gate.AskSource(b.Lookup, b.unbuilt(rest)); refused != nil {
+		return part{}, refused
+	}
 	return part{f, rest, core}, nil
 }
 
@@ -131,7 +135,7 @@ func (b *build) lockedBefore(f feature.Feature) (lock.Lock, bool) {
 	}
 	for _, d := range b.current.Distributions {
 		if slices.Contains(have.Distributions, d.Name) {
-			l.Packages = append(l.Packages, lock.Package{Name: d.Name, Version: d.Version, Hashes: d.Hashes})
+			l.Packages = append(l.Packages, lock.Package{Name: d.Name, Version: d.Version, Hashes: d.Hashes, Source: d.Source})
 		}
 	}
 	slices.SortFunc(l.Packages, func(x, y lock.Package) int { return cmp.Compare(x.Name, y.Name) })

@@ -11,8 +11,10 @@ const (
 	Resolving         = Phase(install.Resolving)
 	Downloading       = Phase(install.Downloading)
 	Installing        = Phase(install.Installing)
+	Building          = Phase(install.Building)
 	Checking    Phase = "checking"
 	Publishing  Phase = "publishing"
+	Compiling   Phase = "compiling" // what was published
 )
 
 // Progress is how far the install of a feature is.

@@ -17,7 +17,7 @@ type State string
 const (
 	Core        State = "core"        // the core has all of it
 	Installed   State = "installed"   // the store has it
-	Outdated    State = "outdated"    // it is wanted, and there for other requirements, or for another interpreter
+	Outdated    State = "outdated"    // it is wanted, and there for other requirements, another core or another interpreter
 	Failed      State = "failed"      // its install failed a short while ago
 	Available   State = "available"   // it would be installed at its first use
 	Unavailable State = "unavailable" // it cannot be had
@@ -32,16 +32,20 @@ type FeatureStatus struct {
 	// Lock is where its versions come from; empty where it is not installed and none was shipped.
 	Lock    lock.Kind `json:"lock,omitempty"`
 	Missing []string  `json:"missing,omitempty"`
-	Reason  string    `json:"reason,omitempty"`
+	// Sources are the packages of it that have no wheel and are built here.
+	Sources []string `json:"built_from_source,omitempty"`
+	Reason  string   `json:"reason,omitempty"`
 }
 
 // Status is what there is to say about add-ons here.
 type Status struct {
-	Target     string          `json:"target"`
-	Runtime    string          `json:"runtime,omitempty"`
-	ABI        string          `json:"abi,omitempty"`
-	Generation string          `json:"generation,omitempty"`
-	Features   []FeatureStatus `json:"features"`
+	Target     string `json:"target"`
+	Runtime    string `json:"runtime,omitempty"`
+	ABI        string `json:"abi,omitempty"`
+	Generation string `json:"generation,omitempty"`
+	// Outdated says that the generation was made for another core. It can be used.
+	Outdated bool            `json:"outdated,omitempty"`
+	Features []FeatureStatus `json:"features"`
 	// Refusal is why nothing more can be installed; Problem is why nothing can be told.
 	Refusal string `json:"refusal,omitempty"`
 	Problem string `json:"problem,omitempty"`
@@ -78,6 +82,7 @@ func (m *Manager) Status(ctx context.Context) Status {
 	if err != nil {
 		s.Problem = err.Error()
 	}
+	s.Outdated = s.Generation != "" && !p.ofThisCore()
 	for _, f := range m.Features {
 		one := m.status(p, f, verdict)
 		one.Wanted = slices.Contains(wanted, f.Name)
@@ -92,6 +97,9 @@ func (m *Manager) Status(ctx context.Context) Status {
 		if one.Wanted && (one.State == Available || one.State == Unavailable) {
 			one.State = Outdated
 		}
+		if one.State == Installed && s.Outdated {
+			one.State, one.Reason = Outdated, "it was made for another core; it can be used, and is checked against this one at its next use"
+		}
 		s.Features = append(s.Features, one)
 	}
 	return s
@@ -99,9 +107,9 @@ func (m *Manager) Status(ctx context.Context) Status {
 
 // status is that of one feature, apart from what is wanted and locked.
 func (m *Manager) status(p *place, f feature.Feature, verdict gate.Verdict) FeatureStatus {
-	s := FeatureStatus{Feature: f, Missing: p.missing(f)}
+	s := FeatureStatus{Feature: f, Missing: p.missing(f), Sources: p.sources(f)}
 	failure, failed := p.Failure(f.Name)
-	switch refused := m.refusal(f, s.Missing, verdict); {
+	switch refused := m.refusal(p, f, s.Missing, verdict); {
 	case len(s.Missing) == 0 && p.Has(f.Name, f.Specs):
 		s.State = Installed
 	case len(s.Missing) == 0:

@@ -30,13 +30,33 @@ func Replace(path string, data []byte, mode os.FileMode) error {
 // WriteAlone is Write for a file that has one writer at a time, as a lock of that one's makes sure. It stages the
 // content under a name that is always the same, so that the next write takes away what a crash left there.
 func WriteAlone(path string, data []byte, mode os.FileMode) error {
-	return writeBy(path, data, mode, true, func(string) (*os.File, error) {
-		if err := Sweep(path); err != nil {
-			return nil, err
-		}
-		return os.OpenFile(staged(path), os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
-	})
+	return writeBy(path, data, mode, true, func(string) (*os.File, error) { return stageAlone(path) })
 }
+
+func stageAlone(path string) (*os.File, error) {
+	if err := Sweep(path); err != nil {
+		return nil, err
+	}
+	return os.OpenFile(staged(path), os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
+}
+
+// Prepare is the first half of WriteAlone, for who has many files to bring to the disk and does that with all of them
+// at once. Nothing has changed until Commit.
+func Prepare(path string, data []byte, mode os.FileMode) error {
+	f, err := stageAlone(path)
+	if err == nil {
+		_, err = f.Write(data)
+		err = errors.Join(err, f.Chmod(mode), f.Close())
+	}
+	if err != nil {
+		return fmt.Errorf("cannot write %s: %w", path, err)
+	}
+	return nil
+}
+
+// Commit replaces the file at path with what was prepared, which is on the disk by now. That it was replaced survives
+// a crash once the directory was synchronised.
+func Commit(path string) error { return os.Rename(staged(path), path) }
 
 // Sweep takes away what a crash of WriteAlone left beside path. Only its one writer may call it.
 func Sweep(path string) error {

@@ -63,6 +63,35 @@ func TestAFailedWriteLeavesTheOldFileAndNothingElse(t *testing.T) {
 	}
 }
 
+func TestWhatIsPreparedIsThereWhenItIsCommitted(t *testing.T) {
+	dir := t.TempDir()
+	path := filepath.Join(dir, "file")
+	if err := Write(path, []byte("old"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for _, content := range []string{"never committed", "new"} {
+		if err := Prepare(path, []byte(content), 0o640); err != nil {
+			t.Fatal(err)
+		}
+		if data, err := Read(path); err != nil || string(data) != "old" {
+			t.Errorf("before, it is %q, %v", data, err)
+		}
+	}
+	if err := Commit(path); err != nil {
+		t.Fatal(err)
+	}
+	info, err := os.Stat(path)
+	if data, _ := Read(path); err != nil || string(data) != "new" || info.Mode().Perm() != 0o640 {
+		t.Errorf("after, it is %q, %v, %v", data, info, err)
+	}
+	if entries, _ := os.ReadDir(dir); len(entries) != 1 {
+		t.Errorf("there are %v", entries)
+	}
+	if err := Commit(path); err == nil {
+		t.Error("it was committed twice")
+	}
+}
+
 func TestWhatACrashLeftIsGoneWithTheNextWrite(t *testing.T) {
 	dir := t.TempDir()
 	path := filepath.Join(dir, "file")

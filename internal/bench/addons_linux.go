@@ -14,6 +14,8 @@ import (
 	"path/filepath"
 	"strings"
 
+	"golang.org/x/sys/unix"
+
 	"hermes.example/hermes/internal/addon"
 	"hermes.example/hermes/internal/addon/feature"
 	"hermes.example/hermes/internal/addon/lock"
@@ -56,6 +58,9 @@ func (r *runner) addons() error {
 	if err := r.asksForIt(m); err != nil {
 		return err
 	}
+	if err := r.imports(m, s); err != nil {
+		return err
+	}
 	return r.startsWithMany(s)
 }
 
@@ -94,12 +99,14 @@ func (r *runner) ensures(m *addon.Manager, s *shelf) error {
 		if _, err := m.Collect(r.ctx, store.Collect{}); err != nil {
 			return err
 		}
+		unix.Sync() // neither pays for what the other left to be written
 		ms, err := timed(func() error { _, err := m.Ensure(r.ctx, "large.one"); return err })
 		if err != nil {
 			return err
 		}
 		ours = append(ours, ms)
 		into := filepath.Join(s.dir, fmt.Sprint("bare-", i))
+		unix.Sync()
 		ms, err = timed(func() error { return s.bare(r.ctx, into) })
 		if err != nil {
 			return err
@@ -111,6 +118,40 @@ func (r *runner) ensures(m *addon.Manager, s *shelf) error {
 	}
 	r.report.compare(fmt.Sprintf("add-ons: ensure of a locked, cached feature, %d packages, %d files", packages, packages*modules),
 		"`uv pip install --target`", median(ours), median(bare), ensureBudget, "uv compares no file with its wheel, and makes nothing survive a crash")
+	return nil
+}
+
+// imports measures what bytecode is worth: all modules of the feature in a new interpreter, with it and without.
+func (r *runner) imports(m *addon.Manager, s *shelf) error {
+	if _, err := addon.New(s.options("plain")).Ensure(r.ctx, "large.one"); err != nil {
+		return err
+	}
+	compiling, err := timed(func() error { return m.Compile(r.ctx) })
+	if err != nil {
+		return err
+	}
+	var all []string
+	for p := range packages {
+		for i := range modules - 1 {
+			all = append(all, fmt.Sprintf("large_%d.m%d", p, i))
+		}
+	}
+	from := func(store string) func() error {
+		return func() error {
+			cmd := exec.CommandContext(r.ctx, s.runtime.Python(), "-c", "import "+strings.Join(all, ","))
+			cmd.Env = []string{config.LazyInstallTarget + "=" + s.store(store)}
+			if out, err := cmd.CombinedOutput(); err != nil {
+				return fmt.Errorf("import: %w: %s", err, out)
+			}
+			return nil
+		}
+	}
+	took, err := r.interleave(max(r.Rounds/3, 3), from("home"), from("plain"))
+	if err != nil {
+		return err
+	}
+	r.report.compare(fmt.Sprintf("add-ons: import of all %d modules of that feature", len(all)), "not compiled", took[0], took[1], 0,
+		fmt.Sprintf("compiled once, after the install, in %.0f ms", compiling))
 	return nil
 }
 

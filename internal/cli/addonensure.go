@@ -25,7 +25,8 @@ func newAddonEnsure(a *app) *cobra.Command {
 		Short:                 "See to it that features are there",
 		Long: "Installs what is missing of features, and does nothing for those that are there. Wheels are checked against the hashes\n" +
 			"of the lock that comes with the runtime; where none does, versions are chosen once, against those of the core.\n" +
-			"What would change or hide anything of the core is not installed. An install that failed is not tried again for a while.",
+			"What would change or hide anything of the core is not installed. An install that failed is not tried again for a while.\n" +
+			"What was installed can be used at once; it is compiled then, so that it starts faster.",
 		Example:           "hermes addon ensure search.exa\nhermes addon ensure --retry tts.edge   # although it failed a short while ago\nhermes addon ensure --offline search.exa",
 		Args:              features,
 		ValidArgsFunction: completeFeatures,
@@ -48,9 +49,11 @@ func runAddonEnsure(ctx context.Context, a *app, names []string, o ensureOptions
 			options.Confirm = func(feature string, missing []string) bool { return gate.Confirm(a.stdin, a.stderr, feature, missing) }
 		}
 	})
+	installed := false
 	for _, name := range names {
 		done, err := m.Ensure(ctx, name)
 		bar.end()
+		installed = installed || done.Installed
 		var why *unavailable.Error
 		if o.json && errors.As(err, &why) {
 			return errors.Join(writeJSON(a.stdout, why), err)
@@ -72,9 +75,22 @@ func runAddonEnsure(ctx context.Context, a *app, names []string, o ensureOptions
 		default:
 			a.say("%s is there", done.Feature)
 		}
+		if done.Outdated != "" {
+			a.say("it is still as it was made for another core: %s", done.Outdated)
+		}
 		for other, why := range done.LeftOut {
 			a.say("%s is wanted, and cannot be had for this interpreter: %s", other, why)
 		}
 	}
+	if installed {
+		a.compile(ctx, m)
+	}
 	return nil
+}
+
+// compile makes the next starts faster. If it fails they are not, and all else is as it should be.
+func (a *app) compile(ctx context.Context, m *addon.Manager) {
+	if err := m.Compile(ctx); err != nil && ctx.Err() == nil {
+		a.say("what was installed can be used, but starts slowly: %v", err)
+	}
 }

@@ -13,9 +13,10 @@ func newAddonGc(a *app) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:                   "gc [FLAG…]",
 		DisableFlagsInUseLine: true,
-		Short:                 "Remove generations that nobody needs",
+		Short:                 "Remove generations that nobody needs, and downloads that none of the others was made of",
 		Long: "Removes generations other than the current one and the one before it. What a process still uses stays, and is\n" +
-			"removed the next time.",
+			"removed the next time. Of what was downloaded, what the rest and the features that are wanted need stays, so that they\n" +
+			"can be built again without a network.",
 		Example: "hermes addon gc\nhermes addon gc --keep 0 --other-interpreters",
 		Args:    noArguments,
 		RunE:    func(cmd *cobra.Command, _ []string) error { return runAddonGc(cmd.Context(), a, c) },
@@ -38,6 +39,9 @@ func runAddonGc(ctx context.Context, a *app, c store.Collect) error {
 	}
 	for _, s := range done.Stayed {
 		a.say("%s stays: %s", short(s.Name), s.Why)
+	}
+	if done.Cache > 0 {
+		a.say("the installer's cache is smaller by %.1f MB", float64(done.Cache)/1e6)
 	}
 	return nil
 }

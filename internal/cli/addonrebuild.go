@@ -27,7 +27,8 @@ func newAddonRebuild(a *app) *cobra.Command {
 func runAddonRebuild(ctx context.Context, a *app, offline bool) error {
 	bar := a.newInstalling()
 	defer bar.end()
-	leftOut, err := a.addons(func(o *addon.Options) { o.Offline, o.Progress = offline, bar.tell }).Rebuild(ctx)
+	m := a.addons(func(o *addon.Options) { o.Offline, o.Progress = offline, bar.tell })
+	leftOut, err := m.Rebuild(ctx)
 	bar.end()
 	if err != nil {
 		return err
@@ -35,5 +36,6 @@ func runAddonRebuild(ctx context.Context, a *app, offline bool) error {
 	for name, why := range leftOut {
 		a.say("%s is wanted, and cannot be had: %s", name, why)
 	}
+	a.compile(ctx, m)
 	return nil
 }

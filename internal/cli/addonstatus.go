@@ -59,6 +59,9 @@ func runAddonStatus(ctx context.Context, a *app, asJSON bool) error {
 		return cannot("write it", err)
 	}
 	a.tellAddons(status)
+	if status.Outdated {
+		a.say("the current generation was made for another core; it can be used, and \"hermes addon rebuild\" makes one for this core")
+	}
 	return nil
 }
 

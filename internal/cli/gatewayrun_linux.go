@@ -97,6 +97,12 @@ func (a *app) serveGateway(ctx context.Context, g agent, options gateway.Options
 		}
 	}
 	options.Settings, options.Problem = a.gatewaySettings(g)
+	if options.Problem == nil && lacksDoor(g.name, options.Settings) {
+		if _, err := giveDoor(&profile.Home{Root: g.root}, g.name); err != nil {
+			options.Log.Warn(err.Error())
+		}
+		options.Settings, options.Problem = a.gatewaySettings(g)
+	}
 	restart := make(chan struct{}, 1)
 	options.Restart = restart
 	defer onSignal(syscall.SIGUSR1, func() {

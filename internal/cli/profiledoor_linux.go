@@ -10,7 +10,7 @@ import (
 	"hermes.example/hermes/internal/profile"
 )
 
-// giveDoor gives a new profile what its gateway needs beside the others': a port that no profile has, and a key of
+// giveDoor gives a profile what its gateway needs beside the others': a port that no profile has, and a key of
 // its own. What stands in its file of variables already stays.
 func giveDoor(home *profile.Home, name string) (port int, err error) {
 	names, _, err := home.List()
@@ -40,6 +40,12 @@ func giveDoor(home *profile.Home, name string) (port int, err error) {
 		return 0, fmt.Errorf("cannot give its gateway a key: %w", err)
 	}
 	return port, nil
+}
+
+// lacksDoor says whether a profile was never given what its gateway needs: one that was made from outside, or by a
+// version before this one. In a container its gateway could not listen, or would listen where the default one does.
+func lacksDoor(name string, s config.Gateway) bool {
+	return name != profile.Default && (s.Key.Reveal() == "" || s.Port == config.DefaultGatewayPort)
 }
 
 // doorOf is what a home's own files say of its gateway. Of files that cannot be understood it is nothing: who reads

@@ -47,3 +47,23 @@ func TestEveryNewProfileHasADoorOfItsOwn(t *testing.T) {
 		t.Errorf("a second time it has %d: %v", again, err)
 	}
 }
+
+// A profile that somebody made by hand has a soul and nothing else.
+func TestAProfileOfTheHostGetsADoorWhenItsGatewayStarts(t *testing.T) {
+	home := &profile.Home{Root: t.TempDir()}
+	if err := os.MkdirAll(home.Dir("zoe"), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(filepath.Join(home.Dir("zoe"), "SOUL.md"), []byte("I am Zoe.\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	hermes(t, home.Root, []string{"API_SERVER_HOST=0.0.0.0"}, "-p", "zoe", "gateway", "run").says("listening", "0.0.0.0")
+	door := doorOf(home.Dir("zoe"))
+	if len(door.Key.Reveal()) < 16 || door.Port != config.DefaultGatewayPort+1 {
+		t.Errorf("it has port %d and a key of %d characters", door.Port, len(door.Key.Reveal()))
+	}
+	hermes(t, home.Root, []string{"API_SERVER_HOST=0.0.0.0", "API_SERVER_KEY=0123456789abcdef"}, "gateway", "run").says("listening", "0.0.0.0")
+	if _, err := os.Stat(filepath.Join(home.Root, ".env")); err == nil {
+		t.Error("the default profile, whose key the operator gave, was given one")
+	}
+}

@@ -16,6 +16,7 @@ const (
 	DisableLazyInstalls  = "HERMES_DISABLE_LAZY_INSTALLS"
 	LazyInstallTarget    = "HERMES_LAZY_INSTALL_TARGET"
 	ManagedBy            = "HERMES_MANAGED"
+	BuildFromSource      = "HERMES_ADDON_BUILD_FROM_SOURCE"
 	defaultLazyDirectory = "lazy-packages"
 )
 

@@ -121,6 +121,8 @@ func (m *machine) noEngine(kind daemon.Kind, failed *daemon.Error) Finding {
 		return note("installed, but %s may not use %s", m.who(), failed.Host)
 	case failed.Reason != daemon.NotFound:
 		return note("does not answer at %s: %s", failed.Host, failed.Why)
+	case kind == daemon.Docker && m.inContainer():
+		return note("no socket of its daemon is mounted into this container; only its engine needs one")
 	case kind == daemon.Docker && !m.hasAdmin("dockerd") && m.has(name):
 		return note("only its client is installed")
 	case kind == daemon.Docker && !m.hasAdmin("dockerd"), kind == daemon.Podman && !m.has(name):
@@ -140,6 +142,8 @@ func (m *machine) mendEngine(kind daemon.Kind, failed *daemon.Error) string {
 	case failed.From != "":
 		variable := failed.From[strings.LastIndex(failed.From, " ")+1:]
 		return "unset " + variable + " # or start what it leads to"
+	case docker && failed.Reason == daemon.NotFound && m.inContainer():
+		return m.anew("-v /var/run/docker.sock:/var/run/docker.sock")
 	case runtime.GOOS != "linux" && m.has(string(kind)):
 		return failed.Fix // its engine is in a virtual machine, which daemon knows the ways of
 	case failed.Reason == daemon.NotAllowed && docker:

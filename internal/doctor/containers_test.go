@@ -51,6 +51,7 @@ func TestDockerThatCannotBeUsed(t *testing.T) {
 	}{
 		{"absent", nil, map[string]string{"apt-get": ""}, nil, "", "", "not installed", "sudo apt-get install --yes docker.io"},
 		{"client only", nil, map[string]string{"docker": "", "apk": ""}, nil, "", "", "only its client", "sudo apk add docker"},
+		{"in a container", map[string]string{"/.dockerenv": ""}, map[string]string{"docker": "", "apk": ""}, nil, "", "", "no socket of its daemon is mounted", "docker run -v /var/run/docker.sock:/var/run/docker.sock … # when the container is made"},
 		{"stopped", systemd, installed, nil, "", "", "daemon does not run", "sudo systemctl start docker"},
 		{"stopped, no systemd", nil, installed, nil, "", "", "daemon does not run", "sudo sh -c 'dockerd >/var/log/dockerd.log 2>&1 &'"},
 		{"killed", nil, installed, nil, socket, "", "connection refused", "sudo sh -c 'dockerd >/var/log/dockerd.log 2>&1 &'"},

@@ -19,6 +19,7 @@ import (
 func checks(m *machine) []check {
 	slow := "timeout 5 ls " + quote(m.config.Home) + " # shows whether its file system answers"
 	return []check{
+		{"engine", engines, Note, again},
 		{"kernel", kernel, Bad, "uname -r"},
 		{"user namespaces", trials, Note, again},
 		{"cgroups", cgroups, Note, "ls /sys/fs/cgroup"},

@@ -12,10 +12,10 @@ import (
 	"strings"
 	"time"
 
+	"hermes.example/hermes/internal/config"
 	"hermes.example/hermes/internal/programs"
 	"hermes.example/hermes/internal/rundir"
 	"hermes.example/hermes/sandbox"
-	"hermes.example/hermes/sandbox/engine/native"
 )
 
 func lastChecks(*machine) []check {
@@ -28,6 +28,9 @@ const patience = "hermes run -- true # tells more, when it is given more time"
 // is the truth, whatever all other checks say.
 func realSandbox(ctx context.Context, m *machine) []Finding {
 	const name = "sandbox"
+	if m.config.Engine != config.DefaultEngine && m.config.Engine != config.ImageEngine {
+		return []Finding{ok(name, "not tried, because it would start a container; \"hermes run -- true\" does")}
+	}
 	began := time.Now()
 	posture, err := m.trySandbox(ctx)
 	if errors.Is(err, context.DeadlineExceeded) {
@@ -50,7 +53,7 @@ func (m *machine) trySandbox(ctx context.Context) (posture sandbox.Posture, err 
 	if err := os.MkdirAll(m.config.Home, 0o700); err != nil {
 		return posture, err
 	}
-	engine, err := native.New(m.engineOptions())
+	engine, err := m.tried()
 	if err != nil {
 		return posture, err
 	}
@@ -84,7 +87,7 @@ func (m *machine) trySandbox(ctx context.Context) (posture sandbox.Posture, err 
 // notThere lists what a first sandbox makes and leaves, in the order in which it
 // can be removed, as far as it is not there yet.
 func (m *machine) notThere() []string {
-	paths := []string{filepath.Join(m.config.SandboxRoot, "native"), m.config.Home}
+	paths := []string{filepath.Join(m.config.SandboxRoot, "native"), filepath.Join(m.config.SandboxRoot, "local"), m.config.Home}
 	if run, err := rundir.Look(); err == nil {
 		paths = append(paths, run)
 		if digest, err := programs.Guest.Digest(runtime.GOARCH); err == nil {
@@ -144,6 +147,8 @@ func (m *machine) limits(p sandbox.Posture) Finding {
 // mendLimits is how this caller gets groups with all controllers.
 func (m *machine) mendLimits(why string) string {
 	switch {
+	case m.config.Engine == config.ImageEngine && m.inContainer():
+		return m.anew("--memory 4g --cpus 2 --pids-limit 1024")
 	case m.uid == 0 && m.inContainer():
 		return m.anew("--privileged")
 	case m.uid == 0:

@@ -39,7 +39,7 @@ func trials(ctx context.Context, m *machine) []Finding {
 	} else if line := firstLine(stderr.String()); t.Run != nil && line != "" {
 		t.Run = errors.New(strings.TrimPrefix(line, "hermes: "))
 	}
-	return m.judge(t)
+	return m.unlessChosen(m.judge(t))
 }
 
 func (m *machine) engineOptions() native.Options {

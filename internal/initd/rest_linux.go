@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"hermes.example/hermes/internal/proc"
+	"hermes.example/hermes/internal/supervise/tree"
 )
 
 // Times that what is left when the main program and the services have ended has: to end by itself, and to be gone
@@ -38,7 +39,7 @@ func signalRest(sig syscall.Signal, within time.Duration) bool {
 		}
 		for _, pid := range rest {
 			if !told[pid] {
-				syscall.Kill(pid, sig)
+				_ = tree.Signal(pid, sig) // one that ended meanwhile is what is wanted
 				told[pid] = true
 			}
 		}

@@ -11,6 +11,7 @@ import (
 	"hermes.example/hermes/internal/boot"
 	"hermes.example/hermes/internal/mainprog"
 	"hermes.example/hermes/internal/supervise/reaper"
+	"hermes.example/hermes/internal/supervise/tree"
 )
 
 const (
@@ -67,7 +68,7 @@ func run(ctx context.Context, r *reaper.Reaper, c boot.Command, stdin, stdout *o
 	case status := <-ended:
 		return failure(status)
 	case <-ctx.Done():
-		r.Signal(pid, func(pid int) error { return syscall.Kill(-pid, syscall.SIGKILL) })
+		r.Signal(pid, func(pid int) error { return tree.Signal(-pid, syscall.SIGKILL) })
 		<-ended
 		return ctx.Err()
 	}

@@ -13,6 +13,7 @@ import (
 
 	"hermes.example/hermes/internal/supervise"
 	"hermes.example/hermes/internal/supervise/reaper"
+	"hermes.example/hermes/internal/supervise/tree"
 )
 
 // Program is what to run.
@@ -57,7 +58,7 @@ func (m *Running) Ended() <-chan int { return m.ended }
 
 // Signal hands a signal on. One that ended gets none.
 func (m *Running) Signal(sig syscall.Signal) {
-	m.reaper.Signal(m.pid, func(pid int) error { return syscall.Kill(pid, sig) })
+	m.reaper.Signal(m.pid, func(pid int) error { return tree.Signal(pid, sig) })
 }
 
 // code is the end of a process as shells and container runtimes say it.

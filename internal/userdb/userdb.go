@@ -109,11 +109,28 @@ func (f Files) groupsOf(u User) []int {
 // GroupName is the first name of a group's id.
 func (f Files) GroupName(gid int) (string, bool) {
 	for line := range strings.Lines(f.Group) {
-		if fields := split(line); len(fields) > id && fields[id] == strconv.Itoa(gid) {
+		if fields := split(line); len(fields) > groupMembers && fields[id] == strconv.Itoa(gid) {
 			return fields[name], true
 		}
 	}
 	return "", false
+}
+
+// Members are the names of those who are in a group: as their own, or by its list, whether or not there is such an
+// account.
+func (f Files) Members(gid int) (names []string) {
+	for line := range strings.Lines(f.Passwd) {
+		if fields := split(line); len(fields) > userGroup && fields[userGroup] == strconv.Itoa(gid) {
+			names = append(names, fields[name])
+		}
+	}
+	for line := range strings.Lines(f.Group) {
+		if fields := split(line); len(fields) > groupMembers && fields[id] == strconv.Itoa(gid) {
+			names = append(names, members(fields)...)
+		}
+	}
+	slices.Sort(names)
+	return slices.Compact(names)
 }
 
 // SetIDs gives an account and the group of its name other ids. Others may have them too: who they are is found by

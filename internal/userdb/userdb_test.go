@@ -4,6 +4,7 @@ import (
 	"os"
 	"path/filepath"
 	"reflect"
+	"slices"
 	"testing"
 )
 
@@ -27,6 +28,15 @@ func TestFind(t *testing.T) {
 	}
 	if _, ok := sample.ByID(-1); ok {
 		t.Error("nobody has a negative id")
+	}
+}
+
+func TestMembers(t *testing.T) {
+	f := Files{Passwd: "root:x:0:0::/:\na:x:1:7::/:\nb:x:2:2::/:\nbroken:x\n", Group: "seven:x:7:b,gone\nempty:x:8:\nseven-too:x:7:a\nbroken:x:7\n"}
+	for gid, want := range map[int][]string{0: {"root"}, 2: {"b"}, 7: {"a", "b", "gone"}, 8: nil, 9: nil} {
+		if got := f.Members(gid); !slices.Equal(got, want) {
+			t.Errorf("in %d are %q", gid, got)
+		}
 	}
 }
 

@@ -5,7 +5,8 @@ with -S. It imports only what is there at start-up anyway, prints nothing, and w
 starts, without add-ons.
 
 The store is trusted as far as its owner: a directory that is a link, that belongs to somebody else than root or this
-user, or that others can write, is not used. So root never runs what another user has installed.
+user, or that others can write, is not used. So root never runs what another user has installed. A group may write
+that an orchestrator made for the volume, and that nobody else is in.
 """
 
 import _imp
@@ -44,11 +45,54 @@ def _pass(path):
     """Refuses a directory in which somebody else could put another thing in the place of the store, now or later."""
     while True:
         found = os.stat(path)
-        if found.st_uid not in (0, os.geteuid()) or found.st_mode & 0o022 and not found.st_mode & 0o1000:
+        sticky = found.st_mode & 0o1000
+        if found.st_uid not in (0, os.geteuid()) or not sticky and not _only_ours(path, found):
             raise PermissionError(path)
         if path == "/":
             return
         path = os.path.dirname(path)
+
+
+def _only_ours(directory, found):
+    """Whether the mode lets nobody but root and this user write: as the store's own check, in group_linux.go."""
+    if not found.st_mode & 0o022:
+        return True
+    if found.st_mode & 0o002 or not found.st_mode & 0o2000:
+        return False
+    import errno
+
+    try:
+        os.getxattr(directory, "system.posix_acl_access")
+        return False
+    except OSError as e:
+        if e.errno not in (errno.ENODATA, errno.ENOTSUP):
+            return False
+    return _alone(found.st_gid)
+
+
+def _alone(gid):
+    """Whether this user is in the group and otherwise nobody but root, by files, where nothing else is asked."""
+    if gid == 0 or gid != os.getegid() and gid not in os.getgroups():
+        return False
+    try:
+        for line in _lines("/etc/nsswitch.conf"):
+            database, _, sources = line.partition("#")[0].partition(":")
+            if database.strip() in ("passwd", "group", "initgroups") and not {"files", "systemd"}.issuperset(sources.split()):
+                return False
+    except FileNotFoundError:
+        pass
+    users = [fields for fields in (line.split(":") for line in _lines("/etc/passwd")) if len(fields) > 3]
+    inside = {fields[0] for fields in users if fields[3] == str(gid)}
+    for fields in (line.split(":") for line in _lines("/etc/group")):
+        if len(fields) > 3 and fields[2] == str(gid):
+            inside.update(name for name in fields[3].split(",") if name)
+    ours = {fields[0] for fields in users if fields[2] in ("0", str(os.geteuid()))}
+    return inside <= ours
+
+
+def _lines(path):
+    with open(path, encoding="utf-8", errors="replace") as file:
+        return file.read().splitlines()
 
 
 class _Opened(list):
@@ -66,7 +110,7 @@ class _Opened(list):
         fd = os.open(name, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW, dir_fd=parent)
         self.append(fd)
         found = os.fstat(fd)
-        if found.st_uid not in (0, os.geteuid()) or found.st_mode & 0o022:
+        if found.st_uid not in (0, os.geteuid()) or not _only_ours(fd, found):
             raise PermissionError(name)
         return fd
 

@@ -71,6 +71,25 @@ func TestNobodyHoldsTheEndUp(t *testing.T) {
 	}
 }
 
+// A container may have the rights to become the service user, and not the one to signal its processes.
+func TestWithoutTheRightToSignal(t *testing.T) {
+	m := image(t)
+	service(m, "polite", "trap 'echo service bye; exit 0' TERM; echo service up; while :; do sleep 0.02; done")
+	r := m.Start(machine.Boot{Without: []string{"kill"}, Argv: []string{"/init", "bash", "-c",
+		"(trap 'echo rest bye; exit' TERM; while :; do sleep 0.02; done) & trap 'echo main bye; exit 5' TERM; echo main up; while :; do sleep 0.02; done"}})
+	r.Eventually("all is up", func() bool {
+		return strings.Contains(r.Output(), "main up\n") && strings.Contains(r.Output(), "service up\n")
+	})
+	if code, took := stops(r, syscall.SIGTERM); code != 5 || took > stopTime {
+		t.Errorf("it ended with %d after %v: %s", code, took, r.Output())
+	}
+	for _, who := range []string{"service", "main", "rest"} {
+		if !strings.Contains(r.Output(), who+" bye\n") {
+			t.Errorf("the %s was not asked to end: %s", who, r.Output())
+		}
+	}
+}
+
 func TestTheEndOfTheMainProgramEndsTheServices(t *testing.T) {
 	m := image(t)
 	service(m, "deaf", "trap '' TERM; echo service up; while :; do sleep 0.1; done")

@@ -54,6 +54,7 @@ var heights = map[string]int{
 	"internal/initd":                door, // joins boot and supervision
 	"internal/cli":                  cli,
 	"cmd":                           program,
+	"image":                         program, // what builds the image
 	"test":                          program,
 	"internal/supervise/drivertest": engine,
 }
@@ -85,7 +86,7 @@ var homes = map[string][]string{
 	"github.com/goccy/go-yaml":               {"internal/config"},
 	"github.com/BurntSushi/toml":             {"internal/addon/install"},
 	"golang.org/x/crypto":                    {"internal/dashboard"},
-	"github.com/CycloneDX/":                  {"internal/addon/sbom"},
+	"github.com/CycloneDX/":                  {"internal/addon/sbom", "image/describe"},
 	"github.com/spf13/pflag":                 {"internal/cli", "internal/containerargs"},
 	"github.com/docker/go-units":             {"internal/containerargs"},
 	"github.com/moby/moby":                   {"internal/daemon", "sandbox/engine/docker", "internal/bench", "test"},

@@ -55,6 +55,15 @@ func Ask(lookup config.Lookup) Verdict {
 	return v
 }
 
+// AskSource judges whether packages without a wheel may be built here, which runs their code before anybody has looked
+// at what comes of it. Only a variable allows it: the file of settings is the agent's to write. No packages need no leave.
+func AskSource(lookup config.Lookup, packages []string) *unavailable.Error {
+	if len(packages) == 0 || config.Switch(lookup, config.BuildFromSource) {
+		return nil
+	}
+	return unavailable.NeedsSource(packages, config.BuildFromSource)
+}
+
 func (v Verdict) refuse(cause string, refusal *unavailable.Error) Verdict {
 	v.Switch, v.Refusal = cause, refusal
 	return v

@@ -166,6 +166,30 @@ func TestD44TheRefusalNamesItsOwnSwitch(t *testing.T) {
 	}
 }
 
+// Only who starts Hermes lets code of packages run before it is checked: the file of settings is the agent's.
+func TestD42BuildingNeedsTheOperator(t *testing.T) {
+	lookup := func(value string) config.Lookup {
+		return func(name string) (string, bool) { return value, name == "HERMES_ADDON_BUILD_FROM_SOURCE" }
+	}
+	for value, allowed := range map[string]bool{"": false, "0": false, "false": false, "perhaps": false, "1": true, "true": true, "Yes": true} {
+		refused := AskSource(lookup(value), []string{"pilk==0.2.4"})
+		if (refused == nil) != allowed {
+			t.Errorf("%q: %v", value, refused)
+		}
+		if AskSource(lookup(value), nil) != nil {
+			t.Errorf("%q: nothing to build needs leave", value)
+		}
+		if refused == nil {
+			continue
+		}
+		for _, word := range []string{"pilk==0.2.4", "HERMES_ADDON_BUILD_FROM_SOURCE=1"} {
+			if !errors.Is(refused, unavailable.Disabled) || !strings.Contains(refused.Error(), word) {
+				t.Errorf("no %q in %q", word, refused)
+			}
+		}
+	}
+}
+
 func TestAManagedSystemNeedsATarget(t *testing.T) {
 	vars := map[string]string{config.ManagedBy: "nixos"}
 	_, lookup := settings(t, "", vars)

@@ -77,6 +77,7 @@ func (i Installer) forUV(scratch string) (env environment, index bool, err error
 	env["UV_CACHE_DIR"] = i.uvCache()
 	env["UV_PYTHON_DOWNLOADS"] = "never"
 	env["UV_NO_PROGRESS"] = "1"
+	env["UV_NO_INSTALLER_METADATA"] = "1" // its notes on who installed what and why are no part of a package
 	own := false
 	for _, entry := range i.Environ {
 		name, value, _ := strings.Cut(entry, "=")

@@ -41,6 +41,8 @@ type Installer struct {
 	// Fresh forgets what was kept before it installs. The tools do not look again at what they have unpacked once, and a
 	// crash of the machine may have left files in the cache that were never written.
 	Fresh bool
+	// Tools are what packages without a wheel are built with. Without them no package is built, and none of its code runs.
+	Tools []lock.Package
 	// Measure, where it is set, is asked for the size of a file of which an index does not say it. Only who makes locks
 	// to be shipped has the time.
 	Measure  func(ctx context.Context, url string) int64
@@ -55,7 +57,7 @@ func failed(next, format string, args ...any) error {
 }
 
 // Install puts exactly these packages into the directory, which is empty or does not exist. Their files are checked
-// against the hashes, and only wheels are taken, so that nothing of a package runs. Every error but the context's is an
+// against the hashes, and only wheels are taken, so that nothing of a package runs, except for those that have none. Every error but the context's is an
 // *unavailable.Error, without the feature, which the caller knows.
 func (i Installer) Install(ctx context.Context, packages []lock.Package, into string) error {
 	if len(packages) == 0 {
@@ -69,6 +71,10 @@ func (i Installer) Install(ctx context.Context, packages []lock.Package, into st
 			return failed(`run "make lock"`, "cannot install %s: its lock has no hash", p.Name)
 		}
 	}
+	wheels, sources := lock.Apart(packages)
+	if len(sources) > 0 && len(i.Tools) == 0 {
+		return failed("", "cannot build %s from source: there are no locked tools to build it with", sources[0])
+	}
 	s, err := i.open()
 	if err != nil {
 		return err
@@ -77,10 +83,16 @@ func (i Installer) Install(ctx context.Context, packages []lock.Package, into st
 	if err := s.forget(); err != nil {
 		return err
 	}
-	if err := s.write("requirements.txt", lock.Requirements(packages)); err != nil {
+	if err := s.write("requirements.txt", lock.Requirements(wheels)); err != nil {
 		return err
 	}
-	if err := s.install(ctx, packages, into); err != nil {
+	if len(wheels) > 0 {
+		err = s.install(ctx, wheels, into)
+	}
+	if err == nil && len(sources) > 0 {
+		err = s.build(ctx, sources, into)
+	}
+	if err != nil {
 		if left := removeContents(into); left != nil {
 			s.Log.Warn("cannot remove what a failed installation left", "dir", into, "error", left)
 		}

@@ -44,6 +44,27 @@ func TestA96ExactlyTheListIsInstalled(t *testing.T) {
 }
 
 // A99, with the pip that Python carries: even that one leaves the core as it is.
+// What uv would write for itself would only have to be removed again, and every RECORD be written anew without it.
+func TestUVLeavesNoNotes(t *testing.T) {
+	all := sample()
+	i := installer(t, withUV(t), wheels.Serve(t, all...).URL)
+	into := target(t)
+	if err := install(t, i, locked(all...), into); err != nil {
+		t.Fatal(err)
+	}
+	for _, w := range all {
+		record, err := os.ReadFile(filepath.Join(into, w.DistInfo(), "RECORD"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, note := range []string{"INSTALLER", "REQUESTED"} {
+			if _, err := os.Lstat(filepath.Join(into, w.DistInfo(), note)); err == nil || bytes.Contains(record, []byte(note)) {
+				t.Errorf("%s has %s", w.Name, note)
+			}
+		}
+	}
+}
+
 func TestA99EnsurepipLeavesTheCoreAsItIs(t *testing.T) {
 	t.Parallel()
 	r := venv(t)

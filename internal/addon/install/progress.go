@@ -12,11 +12,12 @@ import (
 // Phase is what an installer is doing.
 type Phase string
 
-// The phases, in their order. Resolving is only where no lock is shipped.
+// The phases, in their order. Resolving is only where no lock is shipped, Building where there is no wheel.
 const (
 	Resolving   Phase = "resolving"
 	Downloading Phase = "downloading"
 	Installing  Phase = "installing"
+	Building    Phase = "building"
 )
 
 // Event is how far an installer is.

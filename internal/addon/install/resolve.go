@@ -28,11 +28,15 @@ type Wish struct {
 	// Core are the exact versions of the sealed runtime, by normalised name. Nothing else constrains: what is in the
 	// store already must never keep a newer pin out.
 	Core map[string]string
+	// Sources are the packages of which there is no wheel, by normalised name. To find out what they need their code may
+	// run: only who makes locks to be shipped names any.
+	Sources []string
 	// Platform is one that uv names, where it is not the runtime's own: for locks that are made on another machine.
 	Platform string
 }
 
-// Resolve finds the closure of a feature for which no lock is shipped. Of the packages, only wheels are considered.
+// Resolve finds the closure of a feature for which no lock is shipped. Of the packages, only wheels are considered,
+// unless the wish names some that have none.
 func (i Installer) Resolve(ctx context.Context, w Wish) (lock.Lock, error) {
 	if err := w.check(); err != nil {
 		return lock.Lock{}, err

@@ -19,12 +19,15 @@ type pylock struct {
 	Packages []struct {
 		Name    string
 		Version string
-		Wheels  []struct {
-			URL    string
-			Size   int64
-			Hashes map[string]string
-		}
+		Wheels  []pylockFile
+		Sdist   pylockFile
 	}
+}
+
+type pylockFile struct {
+	URL    string
+	Size   int64
+	Hashes map[string]string
 }
 
 func (s *session) uvResolver(uv string) resolver {
@@ -39,6 +42,9 @@ func (s *session) uvResolver(uv string) resolver {
 		out := s.path("pylock.toml")
 		args := []string{"pip", "compile", "--no-config", "--color", "never", "--python", s.Runtime.Python(), "--only-binary", ":all:",
 			"--format", "pylock.toml", "--no-header", "--output-file", out}
+		for _, name := range w.Sources {
+			args = append(args, "--no-binary", name)
+		}
 		if len(w.Core) > 0 {
 			args = append(args, "--constraints", s.path("core.txt"))
 		}
@@ -64,25 +70,29 @@ func (s *session) uvResolver(uv string) resolver {
 		if _, err := toml.DecodeFile(out, &found); err != nil {
 			return nil, failed("", "cannot understand what uv resolved: %v", err)
 		}
-		return s.packages(ctx, found)
+		return s.packages(ctx, found, w.Sources)
 	}
 }
 
-func (s *session) packages(ctx context.Context, p pylock) ([]lock.Package, error) {
+func (s *session) packages(ctx context.Context, p pylock, sources []string) ([]lock.Package, error) {
 	var all []lock.Package
 	for _, f := range p.Packages {
 		q := lock.Package{Name: pep508.Normalize(f.Name), Version: f.Version}
-		for _, wheel := range f.Wheels {
-			if hash := wheel.Hashes["sha256"]; hash != "" {
+		files := f.Wheels
+		if q.Source = slices.Contains(sources, q.Name); q.Source {
+			files = []pylockFile{f.Sdist}
+		}
+		for _, file := range files {
+			if hash := file.Hashes["sha256"]; hash != "" {
 				q.Hashes = append(q.Hashes, "sha256:"+hash)
-				if wheel.Size == 0 && s.Measure != nil {
-					wheel.Size = s.Measure(ctx, wheel.URL)
+				if file.Size == 0 && s.Measure != nil {
+					file.Size = s.Measure(ctx, file.URL)
 				}
-				q.Size = max(q.Size, wheel.Size)
+				q.Size = max(q.Size, file.Size)
 			}
 		}
 		if len(q.Hashes) == 0 {
-			return nil, failed("", "cannot lock %s: there is no wheel of it that fits and has a hash", q)
+			return nil, failed("", "cannot lock %s: there is no file of it that fits and has a hash", q)
 		}
 		slices.Sort(q.Hashes)
 		all = append(all, q)

@@ -1,6 +1,7 @@
 package install
 
 import (
+	"io/fs"
 	"os/exec"
 	"runtime"
 	"syscall"
@@ -15,3 +16,6 @@ func runTree(cmd *exec.Cmd) error {
 	cmd.Cancel = func() error { return syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) }
 	return cmd.Run()
 }
+
+// names is how many names a file has.
+func names(info fs.FileInfo) uint64 { return uint64(info.Sys().(*syscall.Stat_t).Nlink) }

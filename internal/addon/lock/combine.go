@@ -64,6 +64,7 @@ func Union(locks ...Lock) ([]Package, error) {
 				return nil, &Conflict{Package: p.Name, Wanted: p.Version, By: l.Feature, Have: other.Version, Who: other.by}
 			default:
 				other.Hashes, other.Size = together(other.Hashes, p.Hashes), max(other.Size, p.Size)
+				other.Source = other.Source && p.Source // one lock that has a wheel is enough
 				wishes[p.Name] = other
 			}
 		}

@@ -19,6 +19,9 @@ var head = []struct {
 	{"specs", func(l *Lock) *string { return &l.Specs }},
 }
 
+// built is the comment above a package that has no wheel.
+const built = "# built from source"
+
 // Format is the lock as a file.
 func (l Lock) Format() []byte {
 	var b strings.Builder
@@ -36,6 +39,9 @@ func Requirements(packages []Package) []byte {
 	for _, p := range packages {
 		if p.Size > 0 {
 			fmt.Fprintf(&b, "# %d bytes\n", p.Size)
+		}
+		if p.Source {
+			fmt.Fprintln(&b, built)
 		}
 		b.WriteString(p.String())
 		for _, hash := range p.Hashes {

@@ -1,5 +1,5 @@
 // Package lock holds what exactly is installed for a feature: every wheel of its
-// closure, with its hashes. uv and pip are given the same list, and neither resolves.
+// closure, with its hashes, and the source of what has none. uv and pip are given the same list, and neither resolves.
 //
 // A lock is a file in pip's format of requirements with a few comments at its top, so that people can read it and
 // installers take it as it is. Nothing here touches the network or starts a program.
@@ -37,9 +37,26 @@ type Package struct {
 	Version string   // exact
 	Hashes  []string // "sha256:…", of every file that may be installed
 	Size    int64    // bytes to download, 0 where nobody said
+	// Source says that there is no wheel: the hashes are of a source distribution, which has to be built, and so run.
+	Source bool
 }
 
 func (p Package) String() string { return p.Name + "==" + p.Version }
+
+// BuildTools is the lock of what sources are built with, which is none of a feature.
+const BuildTools = "build.tools"
+
+// Apart are the packages that have wheels, and those that have to be built.
+func Apart(packages []Package) (wheels, sources []Package) {
+	for _, p := range packages {
+		if p.Source {
+			sources = append(sources, p)
+		} else {
+			wheels = append(wheels, p)
+		}
+	}
+	return wheels, sources
+}
 
 // Digest is that of a feature's requirements. Their order counts: the first is the anchor.
 func Digest(specs []string) string {

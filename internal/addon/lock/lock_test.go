@@ -17,7 +17,7 @@ func sample() Lock {
 		Packages: []Package{
 			{Name: "certifi", Version: "2025.1.31", Hashes: []string{hash("a")}},
 			{Name: "exa-py", Version: "2.10.2", Hashes: []string{hash("b"), hash("c")}, Size: 73000},
-			{Name: "zope-interface", Version: "1.0+cpu", Hashes: []string{hash("d")}, Size: 1},
+			{Name: "zope-interface", Version: "1.0+cpu", Hashes: []string{hash("d")}, Size: 1, Source: true},
 		},
 	}
 }
@@ -44,6 +44,7 @@ exa-py==2.10.2 \
     --hash=` + hash("b") + ` \
     --hash=` + hash("c") + `
 # 1 bytes
+# built from source
 zope-interface==1.0+cpu \
     --hash=` + hash("d") + "\n"
 	if got := string(sample().Format()); got != want {
@@ -134,6 +135,25 @@ func TestFeaturesTogetherHaveEachPackageOnce(t *testing.T) {
 	two.Packages[1].Version = "2.11"
 	if _, err := Union(one, two); err == nil || err.Error() != "search.other needs exa-py 2.11, but search.exa has exa-py 2.10.2" {
 		t.Error(err)
+	}
+}
+
+// What one of the locks has a wheel of is not built.
+func TestAWheelIsPreferredToItsSource(t *testing.T) {
+	source := Lock{Feature: "one", Packages: []Package{{Name: "a", Version: "1", Hashes: []string{hash("a")}, Source: true}}}
+	wheel := Lock{Feature: "two", Packages: []Package{{Name: "a", Version: "1", Hashes: []string{hash("b")}}}}
+	for _, both := range [][]Lock{{source, wheel}, {wheel, source}} {
+		all, err := Union(both...)
+		if err != nil || len(all) != 1 || all[0].Source || len(all[0].Hashes) != 2 {
+			t.Errorf("%+v, %v", all, err)
+		}
+	}
+	all, err := Union(source, source)
+	if err != nil || len(all) != 1 || !all[0].Source {
+		t.Errorf("%+v, %v", all, err)
+	}
+	if wheels, sources := Apart(sample().Packages); len(wheels) != 2 || len(sources) != 1 || sources[0].Name != "zope-interface" {
+		t.Errorf("%v, %v", wheels, sources)
 	}
 }
 

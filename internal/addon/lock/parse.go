@@ -77,6 +77,9 @@ func (r *reader) next() (Package, error) {
 		}
 		r.at++
 	}
+	if p.Source = r.lines[r.at] == built && r.at+1 < len(r.lines); p.Source {
+		r.at++
+	}
 	pin, more := strings.CutSuffix(r.lines[r.at], ` \`)
 	if err := p.pin(pin); err != nil {
 		return p, err

@@ -1,11 +1,13 @@
 package main
 
 import (
+	"errors"
 	"fmt"
 	"os"
 	"regexp"
 	"strings"
 
+	"hermes.example/hermes/internal/addon/pep508"
 	"hermes.example/hermes/internal/addon/unavailable"
 )
 
@@ -43,6 +45,19 @@ var (
 	noWheel       = regexp.MustCompile(`\b([a-z0-9._-]+)==(\S+) has no (?:usable )?wheels`)
 	unsatisfiable = regexp.MustCompile(`(?s)cause: (.*?) we can conclude`)
 )
+
+// withoutWheel is the package that a resolution failed for because there is no wheel of it.
+func withoutWheel(err error) (name string, ok bool) {
+	var e *unavailable.Error
+	if !errors.As(err, &e) {
+		return "", false
+	}
+	m := noWheel.FindStringSubmatch(strings.Join(strings.Fields(e.Reason), " "))
+	if m == nil {
+		return "", false
+	}
+	return pep508.Normalize(m[1]), true
+}
 
 // shorten is a reason in a few words, if it is one that will be there tomorrow: an index that did not answer says
 // nothing of a feature.

@@ -34,8 +34,12 @@ func TestLocksFeaturesAndCoreAgree(t *testing.T) {
 			t.Errorf("%s has %d locks, and %d reasons for none", p.tag, len(here.locked), len(here.unlocked))
 		}
 		files, err := os.ReadDir(filepath.Join(top, locksDir, p.tag))
-		if err != nil || len(files) != len(here.locked)+1 {
+		if err != nil || len(files) != len(here.locked)+2 {
 			t.Errorf("%s has %d files: one is of no feature; %v", p.tag, len(files), err)
+		}
+		tools, err := lock.Load(filepath.Join(top, locksDir), p.tag, lock.BuildTools)
+		if _, sources := lock.Apart(tools.Packages); err != nil || len(tools.Packages) == 0 || len(sources) > 0 {
+			t.Errorf("what sources are built with on %s: %v, %v", p.tag, tools.Packages, err)
 		}
 		for name, l := range here.locked {
 			f, _ := feature.Find(name)
@@ -116,6 +120,26 @@ func TestReasonsAreShort(t *testing.T) {
 	}
 	if _, lasting := why(os.ErrNotExist); lasting {
 		t.Error("any error is a reason")
+	}
+}
+
+// Which features are built, and why others cannot be had, is for people to read: both versions of a conflict are named.
+func TestTheTableSaysWhatIsBuiltAndWhatCannotBeHad(t *testing.T) {
+	names := feature.All()
+	all := locks{platforms[0].tag: {
+		locked:   map[string]lock.Lock{names[0].Name: {Packages: []lock.Package{{Name: "p", Version: "1"}, {Name: "q", Version: "2", Source: true}}}},
+		unlocked: map[string]string{names[1].Name: "it needs mcp==2.0.0, but the core has mcp 1.30.0"},
+	}}
+	var b bytes.Buffer
+	all.writeSources(&b)
+	all.writeUnlocked(&b)
+	for _, want := range []string{"| `" + names[0].Name + "` | x86_64 | q 2 |\n", "HERMES_ADDON_BUILD_FROM_SOURCE=1", "| `" + names[1].Name + "` | x86_64 | it needs mcp==2.0.0, but the core has mcp 1.30.0 |\n"} {
+		if !strings.Contains(b.String(), want) {
+			t.Errorf("no %q in %s", want, &b)
+		}
+	}
+	if got := all[platforms[0].tag].cell(names[0].Name); !strings.Contains(got, "1 of them built from source") {
+		t.Errorf("its cell is %q", got)
 	}
 }
 

@@ -15,6 +15,7 @@ import (
 	"os"
 	"os/signal"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -134,15 +135,42 @@ func (g *generator) lockAll(ctx context.Context, p platform) error {
 			return err
 		}
 	}
+	if err := g.lockTools(ctx, p); err != nil {
+		return err
+	}
 	return atomicfile.Replace(filepath.Join(dir, lock.Reasons), []byte(unlocked.String()), 0o644)
 }
 
+// resolve takes wheels, and the source of a package only where no version that fits has one.
 func (g *generator) resolve(ctx context.Context, p platform, name string, specs []string, versions map[string]string) (lock.Lock, error) {
+	var sources []string
+	for {
+		l, err := g.attempt(ctx, p, name, specs, versions, sources...)
+		pkg, only := withoutWheel(err)
+		if !only || slices.Contains(sources, pkg) {
+			return l, err
+		}
+		sources = append(sources, pkg)
+	}
+}
+
+func (g *generator) attempt(ctx context.Context, p platform, name string, specs []string, versions map[string]string, sources ...string) (lock.Lock, error) {
 	i := g.Installer
 	i.Runtime = &sealed.Runtime{Root: i.Runtime.Root, Description: sealed.Description{Tag: p.tag}}
-	l, err := i.Resolve(ctx, install.Wish{Feature: name, Specs: specs, Core: versions, Platform: p.uv})
+	l, err := i.Resolve(ctx, install.Wish{Feature: name, Specs: specs, Core: versions, Platform: p.uv, Sources: sources})
 	l.Kind = lock.Shipped
 	return l, err
+}
+
+// tools are what the sources of all features are built with.
+var tools = []string{"setuptools", "wheel"}
+
+func (g *generator) lockTools(ctx context.Context, p platform) error {
+	l, err := g.resolve(ctx, p, lock.BuildTools, tools, nil)
+	if err != nil {
+		return fmt.Errorf("cannot lock what sources are built with: %w", err)
+	}
+	return atomicfile.Replace(lock.Path(locksDir, p.tag, lock.BuildTools), l.Format(), 0o644)
 }
 
 // why is the reason if there can be no lock.

@@ -41,6 +41,8 @@ func table(root string) ([]byte, error) {
 		}
 		b.WriteByte('\n')
 	}
+	all.writeSources(&b)
+	all.writeUnlocked(&b)
 	all.writeConflicts(&b)
 	return b.Bytes(), nil
 }
@@ -90,36 +92,10 @@ func (p platformLocks) cell(name string) string {
 	if len(l.Packages) == 1 {
 		packages = "1 package"
 	}
+	if _, sources := lock.Apart(l.Packages); len(sources) > 0 {
+		packages += fmt.Sprintf(", %d of them built from source", len(sources))
+	}
 	return packages + ", " + megabytes(lock.Size(l.Packages))
-}
-
-// writeConflicts lists the pairs of features that cannot be there at the same time.
-func (all locks) writeConflicts(b *bytes.Buffer) {
-	var rows []string
-	for _, p := range platforms {
-		rows = append(rows, all[p.tag].conflicts(p.name)...)
-	}
-	b.WriteString("\n## Features that exclude each other\n\n")
-	if len(rows) == 0 {
-		b.WriteString("None: all that have a lock can be installed together.\n")
-		return
-	}
-	b.WriteString("One search path has room for one version of a package.\n\n| platform | these | because |\n|---|---|---|\n")
-	b.WriteString(strings.Join(rows, ""))
-}
-
-func (p platformLocks) conflicts(platform string) []string {
-	var rows []string
-	features := feature.All()
-	for i, f := range features {
-		for _, g := range features[i+1:] {
-			var c *lock.Conflict
-			if _, err := lock.Union(p.locked[f.Name], p.locked[g.Name]); errors.As(err, &c) {
-				rows = append(rows, fmt.Sprintf("| %s | `%s`, `%s` | %s |\n", platform, f.Name, g.Name, c))
-			}
-		}
-	}
-	return rows
 }
 
 func megabytes(bytes int64) string { return fmt.Sprintf("%.1f MB", float64(bytes)/1e6) }

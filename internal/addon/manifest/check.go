@@ -14,16 +14,15 @@ import (
 // Longest are names and paths; the kernel takes no longer ones.
 const longest = 4095
 
-var (
-	featureName = regexp.MustCompile(`^[a-z0-9_]+(\.[a-z0-9_]+)*$`)
-	sum         = regexp.MustCompile(`^[0-9a-f]{64}$`)
-)
+var featureName = regexp.MustCompile(`^[a-z0-9_]+(\.[a-z0-9_]+)*$`)
 
 // FeatureName says whether a name can be a feature's. It is safe as the name of a file.
 func FeatureName(name string) bool { return len(name) <= 100 && featureName.MatchString(name) }
 
-// IsDigest says whether a name can be a generation's.
-func IsDigest(name string) bool { return sum.MatchString(name) }
+// IsDigest says whether a name can be a generation's, or a file's SHA-256.
+func IsDigest(name string) bool {
+	return len(name) == 64 && !strings.ContainsFunc(name, func(r rune) bool { return (r < '0' || r > '9') && (r < 'a' || r > 'f') })
+}
 
 // check finds what no honest manifest has: it is read back from a disk that others may have been at.
 func (m Manifest) check() error {
@@ -71,7 +70,7 @@ func (m Manifest) checkFiles() error {
 			return fmt.Errorf("file %.200q: they are sorted, each once", f.Path)
 		case dirs[f.Path]:
 			return fmt.Errorf("file %.200q: it is a directory, too", f.Path)
-		case f.Size < 0 || !sum.MatchString(f.SHA256):
+		case f.Size < 0 || !IsDigest(f.SHA256):
 			return fmt.Errorf("file %.200q: it has a size and a SHA-256", f.Path)
 		}
 	}

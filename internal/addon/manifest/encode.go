@@ -16,18 +16,21 @@ const Version = 1
 // Largest is how long an encoded manifest may be: some 400,000 files.
 const Largest = 64 << 20
 
+// ErrUnfit says that what was installed cannot be described.
+var ErrUnfit = errors.New("cannot describe the generation")
+
 // Encode is the manifest as it stands in the generation. Equal manifests have equal bytes: nothing in them says when or
 // where they were made.
 func Encode(m Manifest) ([]byte, error) {
 	if err := m.check(); err != nil {
-		return nil, fmt.Errorf("cannot describe the generation: %w", err)
+		return nil, fmt.Errorf("%w: %w", ErrUnfit, err)
 	}
 	text, err := json.Marshal(m)
 	if err != nil {
-		return nil, fmt.Errorf("cannot describe the generation: %w", err)
+		return nil, fmt.Errorf("%w: %w", ErrUnfit, err)
 	}
 	if text = append(text, '\n'); len(text) > Largest {
-		return nil, fmt.Errorf("cannot describe the generation: %d bytes are too many", len(text))
+		return nil, fmt.Errorf("%w: %d bytes are too many", ErrUnfit, len(text))
 	}
 	return text, nil
 }
@@ -53,6 +56,28 @@ func Decode(text []byte) (Manifest, error) {
 		return Manifest{}, fmt.Errorf("cannot read the manifest: %w", err)
 	}
 	return m, nil
+}
+
+// CoreOf is the core that an encoded manifest was made for, without reading all of it: a manifest of ten thousand files
+// takes milliseconds, and this is asked at every use. Nothing is checked: who wants to rely on it decodes the whole.
+func CoreOf(r io.Reader) (string, error) {
+	decoder := json.NewDecoder(r)
+	if _, err := decoder.Token(); err != nil {
+		return "", err
+	}
+	for {
+		key, err := decoder.Token()
+		if err != nil {
+			return "", err
+		}
+		if key != "version" && key != "abi" && key != "core" {
+			return "", nil // those of before had none
+		}
+		value, err := decoder.Token()
+		if core, ok := value.(string); err != nil || key == "core" && ok {
+			return core, err
+		}
+	}
 }
 
 // Digest names the generation with this encoded manifest. The manifest holds the hash of every file, so the digest

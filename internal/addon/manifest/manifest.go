@@ -5,11 +5,15 @@ import "hermes.example/hermes/internal/addon/lock"
 
 // Manifest is a generation's manifest.json. Its digest names the generation.
 type Manifest struct {
-	Version  int       `json:"version"` // of this format
-	ABI      string    `json:"abi"`
+	Version int    `json:"version"` // of this format
+	ABI     string `json:"abi"`
+	// Core is the digest of the core that the files were checked against. It stands before what is long: see CoreOf.
+	Core     string    `json:"core,omitempty"`
 	Features []Feature `json:"features"` // sorted by name
 	// Distributions are those that are in the generation, sorted by name.
 	Distributions []Distribution `json:"distributions"`
+	// Compiled says that whatever of it can be compiled is here as bytecode, too.
+	Compiled bool `json:"compiled,omitempty"`
 	// Files are all files below site-packages, sorted by path.
 	Files []File `json:"files"`
 }
@@ -33,6 +37,8 @@ type Distribution struct {
 	Requires []string `json:"requires,omitempty"` // as its metadata says
 	Hashes   []string `json:"hashes"`             // of the lock
 	Modules  []string `json:"modules"`            // its top-level names
+	// Source says that it was built on this machine, so that its files are in no lock: the hashes are of their source.
+	Source bool `json:"source,omitempty"`
 	// Shares are the distributions that have a file of it, too: where one of them goes, it has to be installed anew.
 	Shares []string `json:"shares,omitempty"`
 }

@@ -42,10 +42,12 @@ func TestEveryPartCountsForTheDigest(t *testing.T) {
 	for name, change := range map[string]func(m *Manifest){
 		"nothing":    func(*Manifest) {},
 		"ABI":        func(m *Manifest) { m.ABI = "3.12:.x" },
+		"core":       func(m *Manifest) { m.Core = "another" },
 		"feature":    func(m *Manifest) { m.Features[0].Name = "search.other" },
 		"specs":      func(m *Manifest) { m.Features[0].Specs = nil },
 		"lock":       func(m *Manifest) { m.Features[0].Kind = "first-use" },
 		"version":    func(m *Manifest) { m.Distributions[0].Version = "3" },
+		"source":     func(m *Manifest) { m.Distributions[0].Source = true },
 		"content":    func(m *Manifest) { m.Files[0].SHA256 = strings.Repeat("1", 64) },
 		"path":       func(m *Manifest) { m.Files[0].Path = "exa_py/__init.py" },
 		"executable": func(m *Manifest) { m.Files[0].Exec = true },
@@ -61,6 +63,27 @@ func TestEveryPartCountsForTheDigest(t *testing.T) {
 			t.Errorf("%s is named as %s", name, other)
 		}
 		digests[Digest(text)] = name
+	}
+}
+
+// TestTheCoreIsReadWithoutTheRest: what follows it is not even looked at.
+func TestTheCoreIsReadWithoutTheRest(t *testing.T) {
+	m := good()
+	for _, core := range []string{"", zeros} {
+		m.Core = core
+		text, err := Encode(m)
+		if err != nil {
+			t.Fatal(err)
+		}
+		head, _, _ := bytes.Cut(text, []byte(`"distributions"`))
+		if got, err := CoreOf(bytes.NewReader(head)); err != nil || got != core {
+			t.Errorf("%q, %v, want %q", got, err, core)
+		}
+	}
+	for _, text := range []string{"", "{", `{"version":1,`, `{"core":`, "[]", "null", `{"version":{}}`} {
+		if got, err := CoreOf(strings.NewReader(text)); got != "" {
+			t.Errorf("%s: %q, %v", text, got, err)
+		}
 	}
 }
 

@@ -19,13 +19,8 @@ import (
 
 // Generate returns the document for a generation, which its digest names.
 func Generate(m manifest.Manifest, digest string) ([]byte, error) {
-	serial, err := serialNumber(digest)
-	if err != nil {
-		return nil, err
-	}
 	root := generation(m, digest)
 	bom := cdx.NewBOM()
-	bom.SerialNumber = serial
 	bom.Metadata = &cdx.Metadata{Component: &root}
 	components := make([]cdx.Component, 0, len(m.Distributions))
 	dependencies := []cdx.Dependency{{Ref: root.BOMRef, Dependencies: refs(m, anchors(m))}}
@@ -34,8 +29,18 @@ func Generate(m manifest.Manifest, digest string) ([]byte, error) {
 		dependencies = append(dependencies, cdx.Dependency{Ref: packageURL(d), Dependencies: refs(m, d.Requires)})
 	}
 	bom.Components, bom.Dependencies = &components, &dependencies
+	return Write(bom, digest)
+}
+
+// Write returns the text of a bill, with a serial number made of the digest of what it is about.
+func Write(bom *cdx.BOM, digest string) (_ []byte, err error) {
+	if bom.SerialNumber, err = serialNumber(digest); err != nil {
+		return nil, err
+	}
+	// Set here and not by EncodeVersion, which copies the whole bill first.
+	bom.SpecVersion, bom.JSONSchema = cdx.SpecVersion1_6, "http://cyclonedx.org/schema/bom-1.6.schema.json"
 	var b bytes.Buffer
-	if err := cdx.NewBOMEncoder(&b, cdx.BOMFileFormatJSON).SetPretty(true).EncodeVersion(bom, cdx.SpecVersion1_6); err != nil {
+	if err := cdx.NewBOMEncoder(&b, cdx.BOMFileFormatJSON).SetPretty(true).Encode(bom); err != nil {
 		return nil, fmt.Errorf("cannot write the bill of materials of %.12s: %w", digest, err)
 	}
 	return b.Bytes(), nil
@@ -45,7 +50,7 @@ func Generate(m manifest.Manifest, digest string) ([]byte, error) {
 func serialNumber(digest string) (string, error) {
 	sum, err := hex.DecodeString(digest)
 	if err != nil || len(sum) < 16 {
-		return "", fmt.Errorf("cannot write a bill of materials: %.80q is no digest of a generation", digest)
+		return "", fmt.Errorf("cannot write a bill of materials: %.80q is no digest", digest)
 	}
 	sum[6], sum[8] = sum[6]&0x0f|0x80, sum[8]&0x3f|0x80
 	return fmt.Sprintf("urn:uuid:%x-%x-%x-%x-%x", sum[:4], sum[4:6], sum[6:8], sum[8:10], sum[10:16]), nil
@@ -81,6 +86,9 @@ func component(m manifest.Manifest, d manifest.Distribution) cdx.Component {
 		if slices.Contains(f.Distributions, d.Name) {
 			properties = append(properties, cdx.Property{Name: "hermes:feature", Value: f.Name})
 		}
+	}
+	if d.Source {
+		properties = append(properties, cdx.Property{Name: "hermes:deviation", Value: "built from source on this machine; the hashes are of the source"})
 	}
 	if len(properties) > 0 {
 		c.Properties = &properties

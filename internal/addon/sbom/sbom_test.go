@@ -29,7 +29,7 @@ var (
 		Distributions: []manifest.Distribution{
 			{Name: "demo", Version: "1.0+local", License: "MIT", Requires: []string{"Leaf>=1 ; extra == 'fast'", "httpx", "leaf"}, Hashes: []string{"sha256:" + hash}, Modules: []string{"demo"}},
 			{Name: "leaf", Version: "3", License: "Apache-2.0 OR BSD-3-Clause", Hashes: []string{"sha256:" + hash, "sha256:" + strings.Repeat("cd", 32)}},
-			{Name: "other", Version: "2", License: "Something \"of\" its own", Requires: []string{"leaf (<4)"}},
+			{Name: "other", Version: "2", Source: true, License: "Something \"of\" its own", Requires: []string{"leaf (<4)"}},
 		},
 	}
 )
@@ -98,6 +98,10 @@ func TestDocumentSaysWhatTheManifestSays(t *testing.T) {
 	leaf := (*bom.Components)[1]
 	if want := []cdx.Property{{Name: "hermes:feature", Value: "search.demo"}, {Name: "hermes:feature", Value: "tts.other"}}; !slices.Equal(*leaf.Properties, want) {
 		t.Errorf("leaf is of %v", *leaf.Properties)
+	}
+	built := *(*bom.Components)[2].Properties
+	if i := slices.IndexFunc(built, func(p cdx.Property) bool { return p.Name == "hermes:deviation" }); i < 0 || !strings.Contains(built[i].Value, "source") {
+		t.Errorf("of what was built here it says %v", built)
 	}
 	if len(*leaf.Hashes) != 2 || (*leaf.Hashes)[0].Value != hash {
 		t.Errorf("the hashes of leaf are %v", *leaf.Hashes)

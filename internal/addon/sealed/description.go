@@ -5,6 +5,8 @@
 package sealed
 
 import (
+	"crypto/sha256"
+	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -37,6 +39,16 @@ type Description struct {
 	// EntryPoints are the core's, as "group:name"; Scripts are the names in its bin.
 	EntryPoints []string `json:"entry_points"`
 	Scripts     []string `json:"scripts"`
+}
+
+// Digest stands for all that the description says of the core, and so for all that an add-on is checked against.
+func (d Description) Digest() string {
+	text, err := json.Marshal(d)
+	if err != nil { // there is nothing in it that cannot be written
+		panic(err)
+	}
+	sum := sha256.Sum256(text)
+	return hex.EncodeToString(sum[:])
 }
 
 // format is the version that is read here.

@@ -1,6 +1,7 @@
 package store
 
 import (
+	"fmt"
 	"io/fs"
 	"os"
 
@@ -31,8 +32,14 @@ func (e entered) close() { unix.Close(int(e)) }
 func (e entered) trusted(name string) (changed int64, ok bool) {
 	var st unix.Stat_t
 	err := unix.Fstatat(int(e), name, &st, unix.AT_SYMLINK_NOFOLLOW|unix.AT_EMPTY_PATH)
-	return st.Ctim.Nano(), err == nil && st.Mode&unix.S_IFMT == unix.S_IFDIR && st.Mode&0o022 == 0 && (st.Uid == 0 || int(st.Uid) == os.Geteuid())
+	if err != nil || st.Mode&unix.S_IFMT != unix.S_IFDIR || st.Uid != 0 && int(st.Uid) != os.Geteuid() {
+		return 0, false
+	}
+	return st.Ctim.Nano(), st.Mode&0o022 == 0 || onlyOurs(e.path(name), st.Mode, int(st.Gid))
 }
+
+// path leads to a name in the generation that was entered, whatever becomes of its own name.
+func (e entered) path(name string) string { return fmt.Sprintf("/proc/self/fd/%d/%s", e, name) }
 
 func (e entered) has(name string) bool {
 	return unix.Faccessat(int(e), name, unix.F_OK, 0) == nil

@@ -63,10 +63,11 @@ func (c *Collected) add(name string, err error) {
 // needed are the generations that stay in any case.
 func (w *Writer) needed(keep int) (func(Generation) bool, error) {
 	all, at, err := w.readPast()
-	older := all[max(0, at-max(0, keep)):at]
-	return func(g Generation) bool {
-		return w.isCurrent(g) || slices.ContainsFunc(older, func(m moved) bool { return m.Digest == g.Digest })
-	}, err
+	var older []string
+	for at = earlier(all, at); at >= 0 && len(older) < keep; at = earlier(all, at) {
+		older = append(older, all[at].Digest)
+	}
+	return func(g Generation) bool { return w.isCurrent(g) || slices.Contains(older, g.Digest) }, err
 }
 
 // all are the generations of this ABI.
@@ -82,6 +83,21 @@ func (s *Store) all() ([]Generation, error) {
 		}
 	}
 	return all, nil
+}
+
+// Manifests are those of all generations that there are, of every ABI. What one of them was made of may be needed to
+// make it again; a generation that cannot be read needs nothing.
+func (w *Writer) Manifests() (all []manifest.Manifest) {
+	for _, abi := range w.abis() {
+		generations, err := abi.all()
+		w.warn(err)
+		for _, g := range generations {
+			m, err := g.Manifest()
+			w.warn(err)
+			all = append(all, m)
+		}
+	}
+	return all
 }
 
 func (w *Writer) otherABIs(ctx context.Context, done *Collected) {

@@ -86,6 +86,16 @@ func (g Generation) Manifest() (manifest.Manifest, error) {
 	return manifest.Decode(text)
 }
 
+// Core is the digest of the core that the generation was checked against; "" is that of one that does not say.
+func (g Generation) Core() (string, error) {
+	f, err := os.Open(filepath.Join(g.Dir, manifestFile))
+	if err != nil {
+		return "", err
+	}
+	defer f.Close()
+	return manifest.CoreOf(f)
+}
+
 // SBOM is the generation's bill of materials.
 func (g Generation) SBOM() ([]byte, error) { return atomicfile.Read(filepath.Join(g.Dir, sbomFile)) }
 

@@ -18,6 +18,8 @@ type past struct {
 type moved struct {
 	Digest string    `json:"digest"`
 	At     time.Time `json:"at"`
+	// InPlaceOf is the generation before it, if it is that one in another form.
+	InPlaceOf string `json:"in_place_of,omitempty"`
 }
 
 // remembered is how many generations the history has at most.
@@ -45,14 +47,21 @@ func (s *Store) isCurrent(g Generation) bool {
 	return err == nil && to == link+g.Digest
 }
 
-// remember writes down that a generation follows the current one.
-func (w *Writer) remember(g Generation) error {
-	all, at, err := w.readPast()
-	if err != nil || w.isCurrent(g) {
-		return err
+// earlier is where in the history the generation before another one is: below zero, if there is none. What a generation
+// took the place of is not before it.
+func earlier(all []moved, at int) int {
+	before := at - 1
+	for before >= 0 && before+1 < len(all) && all[before+1].InPlaceOf == all[before].Digest {
+		before--
 	}
-	all = append(all[:min(at+1, len(all))], moved{g.Digest, w.o.Now().UTC()})
-	return w.save(w.history(), past{1, all[max(0, len(all)-remembered):]})
+	return before
+}
+
+// pastWith is the history with a generation that follows the current one, or takes the place of it.
+func (w *Writer) pastWith(g Generation, inPlaceOf string) (past, error) {
+	all, at, err := w.readPast()
+	all = append(all[:min(at+1, len(all))], moved{g.Digest, w.o.Now().UTC(), inPlaceOf})
+	return past{1, all[max(0, len(all)-remembered):]}, err
 }
 
 // ErrNoEarlier says that there is nothing to go back to.
@@ -73,10 +82,11 @@ func (w *Writer) rollback(ctx context.Context) (Generation, error) {
 	if err != nil {
 		return Generation{}, err
 	}
-	if at == 0 {
+	before := earlier(all, at)
+	if before < 0 {
 		return Generation{}, ErrNoEarlier
 	}
-	g := w.generation(all[at-1].Digest)
+	g := w.generation(all[before].Digest)
 	problems, err := verify(ctx, g)
 	if err != nil {
 		return Generation{}, err
@@ -94,5 +104,12 @@ func (w *Writer) rollback(ctx context.Context) (Generation, error) {
 			return Generation{}, err
 		}
 	}
-	return g, w.activate(g, features)
+	_, after, err := w.wantedWith(features)
+	if err == nil {
+		err = w.SetDesired(after)
+	}
+	if err == nil {
+		err = w.lead(g)
+	}
+	return g, err
 }

@@ -2,6 +2,7 @@ package store
 
 import (
 	"errors"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
@@ -53,6 +54,58 @@ func TestRollbackGoesBackOneByOne(t *testing.T) {
 	}
 	if err := errors.Join(whole(s, "a.one"), nothingLeft(s)); err != nil {
 		t.Error(err)
+	}
+}
+
+// replace publishes the features in another form.
+func replace(t *testing.T, s *Store, features ...string) Generation {
+	t.Helper()
+	w := writer(t, s)
+	defer w.Close()
+	staged, m := stage(t, w, features...)
+	m.Compiled = true
+	g, err := w.Replace(t.Context(), staged, m, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return g
+}
+
+func TestWhatWasReplacedIsNoStepBack(t *testing.T) {
+	s := open(t, t.TempDir(), abi311, tag311)
+	publish(t, s, "a.one")
+	one := replace(t, s, "a.one")
+	plain := publish(t, s, "a.one", "b.two")
+	two := replace(t, s, "a.one", "b.two")
+	list, err := s.List()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, l := range list {
+		if l.Current != (l.Generation == two) || l.Previous != (l.Generation == one) {
+			t.Errorf("%+v", l)
+		}
+	}
+	collect(t, s, Collect{Keep: 1})
+	if there(plain) || !there(one) || !there(two) {
+		t.Error("what was replaced is kept in the place of what was before it")
+	}
+	if g, err := rollback(t, s); err != nil || g != one {
+		t.Errorf("%v, not %v: %v", g, one, err)
+	}
+	if _, err := rollback(t, s); !errors.Is(err, ErrNoEarlier) {
+		t.Errorf("before the first: %v", err)
+	}
+	if err := wants(s, "a.one"); err != nil {
+		t.Error(err)
+	}
+	// With nothing there is nothing to replace.
+	empty := open(t, t.TempDir(), abi311, tag311)
+	w := writer(t, empty)
+	defer w.Close()
+	staged, m := stage(t, w, "a.one")
+	if _, err := w.Replace(t.Context(), staged, m, nil); !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("nothing was replaced: %v", err)
 	}
 }
 
@@ -137,7 +190,11 @@ func TestTheHistoryIsBounded(t *testing.T) {
 	defer w.Close()
 	for i := range remembered + 5 {
 		g := s.generation(string(rune('a' + i%2)))
-		if err := w.remember(g); err != nil {
+		next, err := w.pastWith(g, "")
+		if err == nil {
+			err = w.save(w.history(), next)
+		}
+		if err != nil {
 			t.Fatal(err)
 		}
 		if err := w.swap(g); err != nil {

@@ -31,10 +31,11 @@ func (s *Store) List() ([]Listed, error) {
 	for _, m := range history {
 		published[m.Digest] = m.At
 	}
+	before := earlier(history, at)
 	list := make([]Listed, 0, len(all))
 	for _, g := range all {
 		l := Listed{Generation: g, Published: published[g.Digest], Current: s.isCurrent(g),
-			Previous: at > 0 && history[at-1].Digest == g.Digest}
+			Previous: before >= 0 && history[before].Digest == g.Digest}
 		if l.Features, err = featuresOf(g); err != nil && !errors.Is(err, fs.ErrNotExist) {
 			return nil, fmt.Errorf("cannot list the generations: %w", err)
 		}

@@ -159,7 +159,7 @@ func install(ctx context.Context, w *Writer, features ...string) (Generation, er
 	if err != nil {
 		return Generation{}, err
 	}
-	return w.Publish(ctx, staged, m, []byte("{}\n"))
+	return w.Publish(ctx, staged, m, func(string) ([]byte, error) { return []byte("{}\n"), nil })
 }
 
 // each is how many modules the package of a feature has.

@@ -4,59 +4,118 @@ import (
 	"cmp"
 	"context"
 	"fmt"
-	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
+	"sync"
 
 	"hermes.example/hermes/internal/addon/manifest"
 	"hermes.example/hermes/internal/atomicfile"
 )
 
-// Publish makes what is staged the current generation. The manifest was made from the staged files, and was vetted.
-// What is wanted follows: features that this generation has are wanted from now on, and those that only the last one
-// had are not. Until the very last steps, which are renames, everything is as it was.
-func (w *Writer) Publish(ctx context.Context, staged Staged, m manifest.Manifest, sbom []byte) (Generation, error) {
-	g, err := w.complete(ctx, staged, m, sbom)
-	if err == nil {
-		err = w.arrive(ctx, staged, g)
-	}
-	if err == nil {
-		err = w.remember(g)
-	}
-	if err == nil {
-		err = w.activate(g, m.Names())
-	}
+// Publish makes what is staged the current generation. The manifest was made from the staged files, and was vetted; the
+// bill of materials is asked for with the digest that it gives the generation. What is wanted follows: features that
+// this generation has are wanted from now on, and those that only the last one had are not.
+//
+// All that is new is brought to the disk at once, under names that nobody looks at. Then come renames only: the
+// generation and what is written down about it, in any order, and when these are on the disk the link.
+func (w *Writer) Publish(ctx context.Context, staged Staged, m manifest.Manifest, bill func(digest string) ([]byte, error)) (Generation, error) {
+	g, err := w.publish(ctx, staged, m, bill, "")
 	if err != nil {
 		return Generation{}, fmt.Errorf("cannot publish the generation: %w", w.explain(err))
 	}
 	return g, nil
 }
 
-// complete makes a generation of what is staged, where it is, and returns when it is on the disk.
-func (w *Writer) complete(ctx context.Context, staged Staged, m manifest.Manifest, sbom []byte) (Generation, error) {
+// Replace is Publish for what is the current generation in another form. From then on that one was never there:
+// Rollback leads to the one before it.
+func (w *Writer) Replace(ctx context.Context, staged Staged, m manifest.Manifest, bill func(digest string) ([]byte, error)) (Generation, error) {
+	now, err := w.look()
+	var g Generation
+	if err == nil {
+		g, err = w.publish(ctx, staged, m, bill, now.Digest)
+	}
+	if err != nil {
+		return Generation{}, fmt.Errorf("cannot replace the generation: %w", w.explain(err))
+	}
+	return g, nil
+}
+
+func (w *Writer) publish(ctx context.Context, staged Staged, m manifest.Manifest, bill func(string) ([]byte, error), inPlaceOf string) (Generation, error) {
+	g, err := w.complete(ctx, staged, m, bill)
+	if err != nil {
+		return g, err
+	}
+	written, err := w.intend(g, m.Names(), inPlaceOf)
+	if err != nil {
+		return g, err
+	}
+	if err := ctx.Err(); err != nil {
+		return g, err
+	}
+	if err := syncAll(staged.Dir); err != nil {
+		return g, err
+	}
+	if err := w.arrive(ctx, staged, g); err != nil {
+		return g, err
+	}
+	for _, file := range written {
+		if err := atomicfile.Commit(file); err != nil {
+			return g, err
+		}
+	}
+	for _, dir := range []string{g.Dir, w.generations(), w.own(), w.private()} {
+		if err := atomicfile.SyncDir(dir); err != nil {
+			return g, err
+		}
+	}
+	return g, w.lead(g)
+}
+
+// complete makes a generation of what is staged, where it is.
+func (w *Writer) complete(ctx context.Context, staged Staged, m manifest.Manifest, bill func(string) ([]byte, error)) (Generation, error) {
 	if m.ABI != w.abi {
 		return Generation{}, fmt.Errorf("it is for %q, and the store for %q", m.ABI, w.abi)
 	}
 	if filepath.Dir(staged.Dir) != w.staging() {
 		return Generation{}, fmt.Errorf("%s was not staged here", staged.Dir)
 	}
-	text, err := manifest.Encode(m)
-	if err != nil {
-		return Generation{}, err
-	}
 	if err := unchanged(w.adopted[staged.Dir], m.Files); err != nil {
 		return Generation{}, err
 	}
-	if err := seal(ctx, staged, m); err != nil {
+	var sealing sync.WaitGroup
+	var unsealed error
+	sealing.Go(func() { unsealed = seal(ctx, staged, m) })
+	texts, err := describe(m, bill)
+	sealing.Wait()
+	if err := cmp.Or(unsealed, err); err != nil {
 		return Generation{}, err
 	}
-	if err := describe(staged, text, sbom, m); err != nil {
-		return Generation{}, err
+	return w.generation(texts.digest), texts.write(staged, m)
+}
+
+// intend prepares what is to be written down before a generation becomes current, and says which files that are:
+// that it follows the present one, and what is wanted then. Whoever comes after a kill between this and the link
+// builds what is wanted, and so ends what was begun.
+func (w *Writer) intend(g Generation, features []string, inPlaceOf string) (files []string, err error) {
+	if err := w.valid(); err != nil {
+		return nil, err
 	}
-	if err := ctx.Err(); err != nil {
-		return Generation{}, err
+	if !w.isCurrent(g) {
+		next, err := w.pastWith(g, inPlaceOf)
+		if err == nil {
+			err = prepare(w.history(), next)
+		}
+		if err != nil {
+			return nil, err
+		}
+		files = append(files, w.history())
 	}
-	return w.generation(manifest.Digest(text)), syncAll(staged.Dir)
+	before, after, err := w.wantedWith(features)
+	if err != nil || slices.Equal(before, after) {
+		return files, err
+	}
+	return append(files, w.desired()), prepare(w.desired(), wanted{1, after})
 }
 
 // unchanged compares the files that were taken over with what they are now: a file that somebody changed in the old
@@ -68,37 +127,6 @@ func unchanged(adopted map[string]manifest.File, now []manifest.File) error {
 		}
 	}
 	return nil
-}
-
-// describe writes what stands beside site-packages.
-func describe(staged Staged, text, sbom []byte, m manifest.Manifest) error {
-	features := filepath.Join(staged.Dir, featuresDir)
-	if err := os.Mkdir(features, 0o755); err != nil {
-		return err
-	}
-	// These need no helper: the whole tree is brought to the disk before it gets its name.
-	for name, content := range proofs(m) {
-		if err := write(filepath.Join(features, name), content, fileMode); err != nil {
-			return err
-		}
-	}
-	if err := os.Chmod(features, dirMode); err != nil {
-		return err
-	}
-	return cmp.Or(
-		write(filepath.Join(staged.Dir, manifestFile), text, fileMode),
-		write(filepath.Join(staged.Dir, sbomFile), sbom, fileMode),
-		write(filepath.Join(staged.Dir, lockFile), nil, lockMode))
-}
-
-// write makes a file that was not there, with the mode whatever the umask.
-func write(path string, content []byte, mode fs.FileMode) error {
-	f, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
-	if err != nil {
-		return err
-	}
-	_, err = f.Write(content)
-	return cmp.Or(err, f.Chmod(mode), f.Close())
 }
 
 // arrive puts the staged generation among the others. If it is there already it stays, provided that it is whole.
@@ -125,10 +153,7 @@ func (w *Writer) arrive(ctx context.Context, staged Staged, g Generation) error 
 		return err
 	}
 	// Not before: a directory that cannot be written cannot get another parent.
-	if err := os.Chmod(g.Dir, dirMode); err != nil {
-		return err
-	}
-	return cmp.Or(atomicfile.SyncDir(g.Dir), atomicfile.SyncDir(w.generations()))
+	return os.Chmod(g.Dir, dirMode)
 }
 
 // depart takes a directory out of its place, whole, and says where it is until it is removed.
@@ -151,50 +176,4 @@ func (w *Writer) depart(dir string) (string, error) {
 		return "", cmp.Or(err, os.Chmod(dir, info.Mode()))
 	}
 	return away, atomicfile.SyncDir(filepath.Dir(dir))
-}
-
-// activate makes a complete generation the current one. What is wanted is written first, as an intent: whoever comes
-// after a kill between the two builds what is wanted, and so ends what was begun.
-func (w *Writer) activate(g Generation, features []string) error {
-	if err := w.valid(); err != nil {
-		return err
-	}
-	if err := w.follow(features); err != nil {
-		return err
-	}
-	if !w.isCurrent(g) {
-		if err := w.swap(g); err != nil {
-			return err
-		}
-	}
-	if abi, err := w.ActiveABI(); err == nil && abi == w.abi {
-		return nil
-	}
-	return atomicfile.WriteAlone(w.stamp(), []byte(w.abi+"\n"), 0o644)
-}
-
-// swap leads the link to another generation, for all processes at once.
-func (w *Writer) swap(g Generation) error {
-	dir, err := os.MkdirTemp(w.staging(), "")
-	if err != nil {
-		return err
-	}
-	next := filepath.Join(dir, "current")
-	if err := os.Symlink(link+g.Digest, next); err != nil {
-		return err
-	}
-	if err := os.Rename(next, w.current()); err != nil {
-		return err
-	}
-	return cmp.Or(atomicfile.SyncDir(w.own()), os.Remove(dir))
-}
-
-// featuresOf are the names of a generation's features, without its manifest.
-func featuresOf(g Generation) ([]string, error) {
-	entries, err := os.ReadDir(filepath.Join(g.Dir, featuresDir))
-	var names []string
-	for _, e := range entries {
-		names = append(names, e.Name())
-	}
-	return names, err
 }

@@ -36,6 +36,15 @@ func (w *Writer) save(path string, from any) error {
 	return w.explain(atomicfile.WriteAlone(path, append(text, '\n'), 0o644))
 }
 
+// prepare is save without waiting for the disk, and without effect until it is committed.
+func prepare(path string, from any) error {
+	text, err := json.Marshal(from)
+	if err != nil {
+		return err
+	}
+	return atomicfile.Prepare(path, append(text, '\n'), 0o644)
+}
+
 // wanted is desired.json.
 type wanted struct {
 	Version  int      `json:"version"`
@@ -60,19 +69,34 @@ func (w *Writer) SetDesired(features []string) error {
 	return w.save(w.desired(), wanted{1, features})
 }
 
-// follow makes wanted what the next generation has, and not wanted what only the current one has. What neither has,
-// because it cannot be had for this ABI, stays as it was.
-func (w *Writer) follow(next []string) error {
+// Want adds to what is wanted.
+func (w *Writer) Want(feature string) error {
 	before, err := w.Desired()
 	if err != nil {
 		return err
 	}
+	return w.SetDesired(append(before, feature))
+}
+
+// StillWanted names features that what is published next could not get, and that are wanted all the same.
+func (w *Writer) StillWanted(features ...string) { w.stay = features }
+
+// wantedWith is what is wanted now, and what will be when a generation with these features is current: what it has, and
+// not what only the present one has. What neither has, because it cannot be had for this ABI, stays as it was.
+func (w *Writer) wantedWith(next []string) (before, after []string, err error) {
+	if before, err = w.Desired(); err != nil {
+		return nil, nil, err
+	}
 	var now []string
 	if g, err := w.look(); err == nil {
 		if now, err = featuresOf(g); err != nil && !errors.Is(err, fs.ErrNotExist) {
-			return err
+			return nil, nil, err
 		}
 	}
-	stay := slices.DeleteFunc(slices.Clone(before), func(name string) bool { return slices.Contains(now, name) })
-	return w.SetDesired(append(stay, next...))
+	after = slices.DeleteFunc(slices.Clone(before), func(name string) bool {
+		return slices.Contains(now, name) && !slices.Contains(w.stay, name)
+	})
+	after = append(after, next...)
+	slices.Sort(after)
+	return before, slices.Compact(after), nil
 }

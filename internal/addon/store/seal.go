@@ -6,7 +6,6 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-	"slices"
 
 	"hermes.example/hermes/internal/addon/manifest"
 )
@@ -39,60 +38,31 @@ func seal(ctx context.Context, staged Staged, m manifest.Manifest) error {
 			return fmt.Errorf("%s was staged beside site-packages", e.Name())
 		}
 	}
-	site := staged.SitePackages()
-	rest, dirs := inventory(m), m.Dirs()
-	var empty []string
-	err = filepath.WalkDir(site, func(path string, d fs.DirEntry, err error) error {
-		if err != nil {
-			return err
-		}
-		if err := ctx.Err(); err != nil {
-			return err
-		}
-		name := below(site, path)
-		if d.IsDir() {
-			if name != "." && !dirs[name] {
-				empty = append(empty, path)
-			}
-			return nil
-		}
-		f, ok := rest[name]
-		info, err := d.Info()
-		if err != nil {
-			return err
-		}
-		if !ok || !d.Type().IsRegular() || info.Size() != f.Size {
-			return fmt.Errorf("the staged file %s is not what the manifest says", name)
-		}
-		delete(rest, name)
-		return chmod(path, info, modeOf(f))
-	})
-	if err != nil {
+	s := sealing{ctx: ctx, rest: inventory(m), dirs: m.Dirs()}
+	if err := s.tree(staged.SitePackages()); err != nil {
 		return err
 	}
-	for name := range rest {
+	for name := range s.rest {
 		return fmt.Errorf("the file %s of the manifest is not staged", name)
 	}
-	for _, dir := range slices.Backward(empty) { // what is in one came after it
-		if err := os.Remove(dir); err != nil {
-			return err
-		}
-	}
-	// Directories last: nothing can be removed from one that is closed.
-	for name := range dirs {
-		if err := os.Chmod(filepath.Join(site, name), dirMode); err != nil {
-			return err
-		}
-	}
-	return os.Chmod(site, dirMode)
+	return nil
 }
 
-// chmod leaves a file alone that is as it should be: it may be one of an older generation, too.
-func chmod(path string, info fs.FileInfo, mode fs.FileMode) error {
-	if info.Mode() == mode {
-		return nil
+// sealing is one run of seal.
+type sealing struct {
+	ctx  context.Context
+	rest map[string]manifest.File // what was not met yet
+	dirs map[string]bool
+}
+
+// meet says what mode a file of this kind has to have, which is no link or the like.
+func (s *sealing) meet(name string, regular bool, size int64) (fs.FileMode, error) {
+	f, ok := s.rest[name]
+	if !ok || !regular || size != f.Size {
+		return 0, fmt.Errorf("the staged file %s is not what the manifest says", name)
 	}
-	return os.Chmod(path, mode)
+	delete(s.rest, name)
+	return modeOf(f), nil
 }
 
 func inventory(m manifest.Manifest) map[string]manifest.File {

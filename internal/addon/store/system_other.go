@@ -5,6 +5,7 @@ package store
 import (
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 )
 
@@ -13,13 +14,15 @@ func resolve(string) (string, error) {
 	return "", fmt.Errorf("add-ons are kept on Linux only: %w", errors.ErrUnsupported)
 }
 
-func trusted(string) error                 { return errors.ErrUnsupported }
-func syncAll(string) error                 { return errors.ErrUnsupported }
-func flock(string, bool) (*os.File, error) { return nil, errors.ErrUnsupported }
-func noLocks(error) bool                   { return true }
-func cannotLink(error) bool                { return false }
-func removeTree(string) error              { return errors.ErrUnsupported }
-func owner(os.FileInfo) int                { return -1 }
+func looser(string, fs.FileInfo, fs.FileMode) bool { return false }
+func trusted(string) error                         { return errors.ErrUnsupported }
+func syncAll(string) error                         { return errors.ErrUnsupported }
+func flock(string, bool) (*os.File, error)         { return nil, errors.ErrUnsupported }
+func noLocks(error) bool                           { return true }
+func cannotLink(error) bool                        { return false }
+func removeTree(string) error                      { return errors.ErrUnsupported }
+func owner(os.FileInfo) int                        { return -1 }
+func (*sealing) tree(string) error                 { return errors.ErrUnsupported }
 
 type entered struct{}
 

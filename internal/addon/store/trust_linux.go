@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"syscall"
 )
 
 // mostLinks is how many links a path may lead through, as in the kernel.
@@ -96,7 +97,8 @@ func trusted(dir string) error {
 }
 
 func closed(dir string, info fs.FileInfo) error {
-	if info.Mode().Perm()&0o022 != 0 {
+	mode := info.Sys().(*syscall.Stat_t)
+	if !onlyOurs(dir, mode.Mode, int(mode.Gid)) {
 		return fmt.Errorf("others can write %s (mode %04o); run \"chmod go-w %s\"", dir, info.Mode().Perm(), dir)
 	}
 	return ours(dir, info)

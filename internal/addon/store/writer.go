@@ -21,6 +21,8 @@ type Writer struct {
 	held *rundir.Lock
 	// mark is the lock's file as it was when it was taken.
 	mark os.FileInfo
+	// stay are features that are wanted though what is published next does not have them.
+	stay []string
 	// adopted are the files that were taken over, by what is staged and by path.
 	adopted map[string]map[string]manifest.File
 }

@@ -41,6 +41,14 @@ func DisabledBy(cause, next string) *Error {
 	return &Error{Kind: Disabled, Reason: "lazy installs disabled by " + cause, Next: next}
 }
 
+// NeedsSource is for packages of which there is only source, and names the switch that lets them be built.
+func NeedsSource(packages []string, allowed string) *Error {
+	return &Error{
+		Kind: Disabled, Reason: strings.Join(packages, ", ") + " would have to be built from source, which is not allowed unless " + allowed + " is set",
+		Next: "set " + allowed + "=1 if code of these packages may run here while they are built",
+	}
+}
+
 // DeclinedAtPrompt is for who was asked and said no.
 func DeclinedAtPrompt() *Error {
 	return &Error{Kind: Declined, Reason: "user declined install at prompt", Next: `run "hermes addon ensure" again and answer yes`}

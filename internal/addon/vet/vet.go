@@ -8,6 +8,7 @@
 package vet
 
 import (
+	"bytes"
 	"cmp"
 	"slices"
 
@@ -30,12 +31,14 @@ type Report struct {
 }
 
 // Check looks at a staged site-packages as the installer left it. Nobody may write to it meanwhile. What was wanted
-// are the packages of all features, without those that the core has.
-func Check(tree string, core sealed.Description, wanted []lock.Package) (*Report, error) {
+// are the packages of all features, without those that the core has. Of bytecode it stays what is ours; a wheel's own
+// goes, because nobody knows whether its source says the same.
+func Check(tree string, core sealed.Description, wanted []lock.Package, ours func(bytecode string) bool) (*Report, error) {
 	found, err := walk(tree)
 	if err != nil {
 		return nil, err
 	}
+	found.ours = ours
 	found.readDistributions()
 	found.checkRecords()
 	found.checkLock(core, wanted)
@@ -54,14 +57,14 @@ func (t *contents) report(tree string, wanted []lock.Package) *Report {
 	})
 	for _, d := range t.distributions {
 		record := t.canonicalRecord(d)
-		r.records[d.dir+"/RECORD"] = record
-		if f := t.files[d.dir+"/RECORD"]; f != nil {
+		if f := t.files[d.dir+"/RECORD"]; f != nil && !bytes.Equal(f.content, record) {
+			r.records[f.Path] = record
 			f.describe(record)
 		}
 		r.Distributions = append(r.Distributions, t.describe(d, wanted))
 	}
 	for path, f := range t.files {
-		if t.isInstallers(path) {
+		if t.isInstallers(path) || isBytecode(path) && !t.ours(path) {
 			r.dropped = append(r.dropped, path)
 			continue
 		}

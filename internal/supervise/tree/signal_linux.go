@@ -21,9 +21,9 @@ func signal(p proc.Process, sig syscall.Signal) {
 	}
 }
 
-// Signal signals a process that cannot have been reaped meanwhile.
+// Signal signals a process that cannot have been reaped meanwhile, or with a negative number the group that it leads.
 func Signal(pid int, sig syscall.Signal) error {
-	return send(pid, func() error { return unix.Kill(pid, sig) })
+	return send(max(pid, -pid), func() error { return unix.Kill(pid, sig) })
 }
 
 // send sends a signal. Where we have not the right to signal other users' processes, but that to become any user, a

@@ -33,6 +33,12 @@ var addonGateVariants = []variant{
 		new:  "s.version, err = ParseVersion(bare); err != nil && bare == \"\" {",
 	},
 	{
+		name: "D42-anybody-may-build", test: "TestD42BuildingNeedsTheOperator", in: "internal/addon/gate",
+		file: "internal/addon/gate/gate.go",
+		old:  "len(packages) == 0 || config.Switch(",
+		new:  "len(packages) == 0 || !config.Switch(",
+	},
+	{
 		name: "D43-any-text-is-true", test: "TestD43TheGateReadsWhatIsMeant", in: "internal/addon/gate",
 		file: "internal/config/addons.go",
 		old:  "return allow.truthy(), nil",

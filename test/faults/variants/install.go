@@ -2,6 +2,18 @@ package main
 
 var installVariants = []variant{
 	{
+		name: "D42-tools-of-any-kind", test: "TestD42NothingIsBuiltFromWhatIsNotLocked", in: "internal/addon/install",
+		file: "internal/addon/install/source.go",
+		old:  `append(interpreter, "--no-build-isolation", "--target", into)`,
+		new:  `append(interpreter, "--target", into)`,
+	},
+	{
+		name: "D46-a-build-sees-logins", test: "TestD46APackageIsBuiltWithoutLogins", in: "internal/addon/install",
+		file: "internal/addon/install/source.go",
+		old:  `env: env.anonymous(s.path("nobody"))`,
+		new:  "env: env",
+	},
+	{
 		name: "D32-the-store-constrains", test: "TestD32APinCanBeRaised", in: "internal/addon/install",
 		file: "internal/addon/install/environ.go",
 		old:  "	env[\"UV_NO_PROGRESS\"] = \"1\"\n",
