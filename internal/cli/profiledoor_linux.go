@@ -11,8 +11,9 @@ import (
 )
 
 // giveDoor gives a profile what its gateway needs beside the others': a port that no profile has, and a key of
-// its own. What stands in its file of variables already stays.
+// its own. What stands in its file of variables already stays. At a boot the gateways of many profiles may ask at once.
 func giveDoor(home *profile.Home, name string) (port int, err error) {
+	defer home.Turn()()
 	names, _, err := home.List()
 	if err != nil {
 		return 0, err

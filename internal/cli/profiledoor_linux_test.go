@@ -3,6 +3,7 @@ package cli
 import (
 	"os"
 	"path/filepath"
+	"sync"
 	"testing"
 
 	"hermes.example/hermes/internal/config"
@@ -65,5 +66,36 @@ func TestAProfileOfTheHostGetsADoorWhenItsGatewayStarts(t *testing.T) {
 	hermes(t, home.Root, []string{"API_SERVER_HOST=0.0.0.0", "API_SERVER_KEY=0123456789abcdef"}, "gateway", "run").says("listening", "0.0.0.0")
 	if _, err := os.Stat(filepath.Join(home.Root, ".env")); err == nil {
 		t.Error("the default profile, whose key the operator gave, was given one")
+	}
+}
+
+// Profiles that came with a volume are started together, and each gateway gives its own the door.
+func TestDoorsThatAreGivenAtOnceDiffer(t *testing.T) {
+	home := &profile.Home{Root: t.TempDir()}
+	names := []string{"a", "b", "c", "d", "e", "f", "g", "h"}
+	for _, name := range names {
+		if err := os.MkdirAll(home.Dir(name), 0o700); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(filepath.Join(home.Dir(name), "SOUL.md"), nil, 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	var giving sync.WaitGroup
+	for _, name := range names {
+		giving.Go(func() {
+			if _, err := giveDoor(home, name); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+	giving.Wait()
+	owner := make(map[int]string)
+	for _, name := range names {
+		port := doorOf(home.Dir(name)).Port
+		if other, taken := owner[port]; taken {
+			t.Errorf("%s and %s have port %d", other, name, port)
+		}
+		owner[port] = name
 	}
 }

@@ -93,6 +93,29 @@ func takeTurn(dir int) bool {
 	}
 }
 
+// Turn waits until no other process is at what profiles share, such as their ports, and returns what ends the turn.
+// Here, too, one that never ends its own is passed over.
+func (h *Home) Turn() (end func()) {
+	for patience := turns; patience > 0; patience-- {
+		held := -1
+		err := h.below(directory, func(dir int) (err error) {
+			if !takeTurn(dir) {
+				return errBusy
+			}
+			held, err = unix.FcntlInt(uintptr(dir), unix.F_DUPFD_CLOEXEC, 0)
+			return err
+		})
+		switch {
+		case err == nil:
+			return func() { unix.Close(held) }
+		case err != errBusy:
+			return func() {} // there are no profiles to take turns with
+		}
+		time.Sleep(turn)
+	}
+	return func() {}
+}
+
 // stateMode is that of a state file that is new.
 const stateMode os.FileMode = 0o644
 
