@@ -7,15 +7,17 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"strconv"
 	"strings"
 	"testing"
 )
 
 // dockerBuild runs the Dockerfile up to a stage, on a base, in a directory, and returns the end of what it said.
-func dockerBuild(t *testing.T, dir, stage, base string) (said string, err error) {
+func dockerBuild(t *testing.T, dir, stage, base string, more ...string) (said string, err error) {
 	t.Helper()
-	cmd := exec.CommandContext(t.Context(), "docker", "build", "--force-rm", "--file", "image/Dockerfile", "--target", stage, "--build-arg", "BASE="+base, ".")
+	args := append([]string{"build", "--force-rm", "--file", "image/Dockerfile", "--target", stage, "--build-arg", "BASE=" + base}, more...)
+	cmd := exec.CommandContext(t.Context(), "docker", append(args, ".")...)
 	cmd.Dir = dir
 	out, err := cmd.CombinedOutput()
 	return string(out), err
@@ -54,6 +56,32 @@ func TestABuildWithoutProgramsSaysSo(t *testing.T) {
 	if err == nil || !strings.Contains(said, "cannot build the image: its programs are not compiled; run \"make image\"\n") {
 		t.Errorf("%v: %s", err, said)
 	}
+}
+
+// A checkout that only its owner may read gives an image that everybody may.
+func TestTheUmaskOfACheckoutDoesNotMatter(t *testing.T) {
+	t.Parallel()
+	need(t)
+	dir := context(t)
+	if out, err := exec.Command("chmod", "-R", "go=", filepath.Join(dir, "image")).CombinedOutput(); err != nil {
+		t.Fatalf("%v: %s", err, out)
+	}
+	text, err := os.ReadFile(filepath.Join(dir, "image/Dockerfile"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, line := range regexp.MustCompile(`(?m)^COPY image/.*`).FindAllString(string(text), -1) {
+		if words := strings.Fields(line); !strings.HasPrefix(words[len(words)-1], "/out/") && !strings.HasPrefix(words[len(words)-1], "/in/") {
+			t.Errorf("%s: it is copied with the modes of the checkout", line)
+		}
+	}
+	tag := fmt.Sprintf("hermes-test/umask:%d", os.Getpid())
+	if said, err := dockerBuild(t, dir, "files", inspected(t, image).Labels["org.opencontainers.image.base.name"], "--tag", tag); err != nil {
+		t.Fatalf("%v: %s", err, said)
+	}
+	t.Cleanup(func() { _ = exec.Command("docker", "image", "rm", "--force", tag).Run() })
+	docker(t, "run", "--rm", "--network", "none", "--user", "10000", "--entrypoint", "sh", tag, "-ec",
+		"find /out -type d -exec ls {} + >/dev/null; find /out -type f -exec cat {} + >/dev/null")
 }
 
 // What slim may weigh: to be pulled, in bytes, and on a disk, where it must not grow unseen.
