@@ -96,7 +96,8 @@ func (r *runner) ensures(m *addon.Manager, s *shelf) error {
 		if err := m.Remove(r.ctx, "large.one"); err != nil {
 			return err
 		}
-		if _, err := m.Collect(r.ctx, store.Collect{}); err != nil {
+		// The generation goes, and what the installer has cached stays.
+		if err := s.write(r.ctx, "home", func(w *store.Writer) error { _, err := w.GC(r.ctx, store.Collect{}); return err }); err != nil {
 			return err
 		}
 		unix.Sync() // neither pays for what the other left to be written
@@ -158,17 +159,7 @@ func (r *runner) imports(m *addon.Manager, s *shelf) error {
 // startsWithMany measures the interpreter with a store full of features.
 func (r *runner) startsWithMany(s *shelf) error {
 	m := addon.New(s.options("many"))
-	w, err := store.Open(s.store("many"), s.runtime.ABI, s.runtime.Tag, store.Options{})
-	if err != nil {
-		return err
-	}
-	writer, err := w.Write(r.ctx)
-	if err != nil {
-		return err
-	}
-	err = writer.SetDesired(s.small())
-	writer.Close()
-	if err != nil {
+	if err := s.write(r.ctx, "many", func(w *store.Writer) error { return w.SetDesired(s.small()) }); err != nil {
 		return err
 	}
 	if leftOut, err := m.Rebuild(r.ctx); err != nil || len(leftOut) > 0 {
@@ -193,6 +184,20 @@ type shelf struct {
 }
 
 func (s *shelf) store(name string) string { return filepath.Join(s.dir, name) }
+
+// write changes a store itself, below its manager.
+func (s *shelf) write(ctx context.Context, name string, change func(*store.Writer) error) error {
+	opened, err := store.Open(s.store(name), s.runtime.ABI, s.runtime.Tag, store.Options{})
+	if err != nil {
+		return err
+	}
+	w, err := opened.Write(ctx)
+	if err != nil {
+		return err
+	}
+	defer w.Close()
+	return change(w)
+}
 
 func (s *shelf) small() (names []string) {
 	for _, f := range s.list[1:] {

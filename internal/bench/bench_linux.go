@@ -7,6 +7,7 @@ import (
 	"os/exec"
 	"slices"
 	"strconv"
+	"strings"
 	"sync"
 	"time"
 
@@ -22,6 +23,8 @@ type Options struct {
 	Rounds int
 	// Quick leaves out what takes long by nature: waiting for memory to settle.
 	Quick bool
+	// Only is a word in the names of the parts that are measured; empty means all.
+	Only string
 	// Hermes is the program whose start is measured.
 	Hermes string
 	// Progress is told what is being measured; may be nil.
@@ -79,6 +82,9 @@ func Run(ctx context.Context, o Options) (Report, error) {
 		{"add-ons", r.addons},
 		{"memory", settled},
 	} {
+		if !strings.Contains(part.name, r.Only) {
+			continue
+		}
 		r.progress(part.name)
 		if err := part.do(); err != nil {
 			return r.report, fmt.Errorf("cannot measure %s: %w", part.name, err)
