@@ -17,20 +17,6 @@ import (
 	"hermes.example/hermes/sandbox/engine/native"
 )
 
-// Options of a run.
-type Options struct {
-	// Rounds is how often each thing is measured.
-	Rounds int
-	// Quick leaves out what takes long by nature: waiting for memory to settle.
-	Quick bool
-	// Only is a word in the names of the parts that are measured; empty means all.
-	Only string
-	// Hermes is the program whose start is measured.
-	Hermes string
-	// Progress is told what is being measured; may be nil.
-	Progress func(what string)
-}
-
 // runner holds what the measurements share.
 type runner struct {
 	Options

@@ -16,8 +16,8 @@ func (all locks) writeSources(b *bytes.Buffer) {
 	b.WriteString("\n## Features that are built from source\n\n" +
 		"Some package of these has no wheel. Its code runs, as the service user, while it is built; so they are refused unless whoever starts Hermes\n" +
 		"sets `" + config.BuildFromSource + "=1`. The source and the tools that it is built with are locked by their hashes; what comes of it is not, and\n" +
-		"`hermes addon info`, the manifest and the bill of materials say so. A package in C needs a compiler and Python's headers, which the image does\n" +
-		"not have.\n\n| feature | platform | built |\n|---|---|---|\n")
+		"`hermes addon info`, the manifest and the bill of materials say so. A package in C needs a compiler and Python's headers, which the small\n" +
+		"image does not have.\n\n| feature | platform | built |\n|---|---|---|\n")
 	for _, f := range feature.All() {
 		for _, p := range platforms {
 			if _, sources := lock.Apart(all[p.tag].locked[f.Name].Packages); len(sources) > 0 {
