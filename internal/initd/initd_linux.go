@@ -118,13 +118,12 @@ func (c *container) boot() (*boot.Result, error) {
 func (c *container) start(result *boot.Result) (*mainprog.Running, error) {
 	env := result.Environ()
 	path, argv := entry.Route(c.command, lookup(env, "PATH"))
-	began := time.Now()
-	main, err := mainprog.Start(c.reaper, mainprog.Program{
+	// With this line the log has the whole time since our first instruction. It comes before the start, because what
+	// follows is the program's to say.
+	c.log.Info("boot", "step", "main program", "at", time.Since(c.began))
+	return mainprog.Start(c.reaper, mainprog.Program{
 		Path: path, Argv: argv, Env: env, Dir: lookup(env, "HERMES_ORIG_CWD"), User: result.Service(),
 	}, c.terminal)
-	// With this line the log has the whole time from our first instruction to the program's.
-	c.log.Info("boot", "step", "main program", "at", began.Sub(c.began), "took", time.Since(began), "ok", err == nil)
-	return main, err
 }
 
 // failureCode is the status of a container whose main program was never started.

@@ -173,7 +173,7 @@ func TestHelpIsAResult(t *testing.T) {
 	if got := w.must("help", "sandbox", "exec"); got != direct || !strings.Contains(got, "Exit codes:") {
 		t.Errorf("got %q", got)
 	}
-	for _, args := range [][]string{nil, {"sandbox"}} {
+	for _, args := range [][]string{{"help"}, {"sandbox"}} {
 		if got := w.must(args...); !strings.Contains(got, "Commands:\n") {
 			t.Errorf("%q: %q", args, got)
 		}
