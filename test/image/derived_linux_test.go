@@ -5,12 +5,13 @@ import (
 	"testing"
 )
 
-// derive makes an image of the image, with more lines of a Dockerfile; it goes with its test.
+// derive makes an image of the image, with more lines of a Dockerfile; it goes with its test. Nothing of it is another
+// test's, too: what one has cached goes when the other ends.
 func (e *engine) derive(lines string) *engine {
 	e.t.Helper()
 	tag := label + ":" + strings.TrimPrefix(unique(), label+"-")
 	e.t.Cleanup(func() { e.must("rmi", "--force", tag) })
-	if r := e.pass("FROM "+e.image+"\nUSER root\n"+lines+"\n", "build", "--quiet", "--tag", tag, "-"); r.code != 0 {
+	if r := e.pass("FROM "+e.image+"\nUSER root\n"+lines+"\n", "build", "--quiet", "--no-cache", "--tag", tag, "-"); r.code != 0 {
 		e.t.Fatal(r)
 	}
 	return e.with(tag)
