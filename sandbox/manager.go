@@ -212,7 +212,10 @@ func (m *Manager) undo(ctx context.Context, id Identity) {
 // whether it made it.
 func (m *Manager) provide(ctx context.Context, id Identity, spec Spec) (made bool, err error) {
 	info, err := m.engine.Find(ctx, id)
-	if r, ok := m.engine.(Rememberer); ok && err == nil && !m.serves(info, spec) {
+	if err == nil && m.serves(info, spec) {
+		return false, nil
+	}
+	if r, ok := m.engine.(Rememberer); ok && err == nil {
 		info, err = r.Ask(ctx, id)
 	}
 	if err == nil && info.State == Paused {

@@ -42,7 +42,7 @@ func (b *build) needed() ([]lock.Package, error) {
 	var keep []lock.Package
 	for _, m := range b.writer.Manifests() {
 		for _, d := range m.Distributions {
-			keep = append(keep, lock.Package{Name: d.Name, Version: d.Version, Source: d.Source})
+			keep = append(keep, d.Package())
 		}
 		// What is resolved again without a network has to know what the core's share of it needs.
 		for _, f := range m.Features {

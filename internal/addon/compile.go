@@ -70,7 +70,7 @@ func bytecodeOf(file, tag string) string {
 // installed are the packages of a generation, as a lock would have them.
 func installed(m manifest.Manifest) (all []lock.Package) {
 	for _, d := range m.Distributions {
-		all = append(all, lock.Package{Name: d.Name, Version: d.Version, Hashes: d.Hashes, Source: d.Source})
+		all = append(all, d.Package())
 	}
 	return all
 }

@@ -135,7 +135,7 @@ func (b *build) lockedBefore(f feature.Feature) (lock.Lock, bool) {
 	}
 	for _, d := range b.current.Distributions {
 		if slices.Contains(have.Distributions, d.Name) {
-			l.Packages = append(l.Packages, lock.Package{Name: d.Name, Version: d.Version, Hashes: d.Hashes, Source: d.Source})
+			l.Packages = append(l.Packages, d.Package())
 		}
 	}
 	slices.SortFunc(l.Packages, func(x, y lock.Package) int { return cmp.Compare(x.Name, y.Name) })

@@ -94,11 +94,11 @@ func managerOf(a *app, c config.Config, name string) (*sandbox.Manager, error) {
 }
 
 func newEngine(a *app, c config.Config, name string) (sandbox.Engine, error) {
-	make, ok := engines[name]
+	construct, ok := engines[name]
 	if !ok {
 		return nil, &settingError{fmt.Sprintf("cannot use the backend %q: this hermes has %s; set terminal.backend or TERMINAL_ENV to one of them", name, strings.Join(engineNames(), ", "))}
 	}
-	e, err := make(a, c)
+	e, err := construct(a, c)
 	if err != nil {
 		return nil, cannot("use the engine "+name, err)
 	}

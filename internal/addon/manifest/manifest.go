@@ -43,6 +43,11 @@ type Distribution struct {
 	Shares []string `json:"shares,omitempty"`
 }
 
+// Package is the distribution as a lock has it.
+func (d Distribution) Package() lock.Package {
+	return lock.Package{Name: d.Name, Version: d.Version, Hashes: d.Hashes, Source: d.Source}
+}
+
 // File is one file.
 type File struct {
 	Path   string `json:"path"` // slashes, relative to site-packages

@@ -121,38 +121,46 @@ func TestAFullDiskChangesNothing(t *testing.T) {
 		}
 		s := open(t, dir, abi311, tag311)
 		publish(t, s, "a.one")
-		const page = 4096
-		failed := 0
-		for room := 0; ; room++ {
-			if room*page > 1<<20 {
-				t.Fatal("it never succeeds")
-			}
-			if err := occupy(dir+"/.hermes/ballast", room*page); err != nil {
-				t.Fatal(err)
-			}
-			w, err := s.Write(t.Context())
-			if err == nil {
-				_, err = install(t.Context(), w, "a.one", "b.two")
-				w.Close()
-			}
-			if err == nil {
-				break
-			}
-			failed++
-			if !errors.Is(err, syscall.ENOSPC) || strings.Contains(err.Error(), "\n") {
-				t.Fatalf("with room for %d pages: %v", room, err)
-			}
-			if err := errors.Join(whole(s, "a.one"), allWhole(s), nothingLeft(s)); err != nil {
-				t.Fatalf("with room for %d pages: %v", room, err)
-			}
-		}
-		if err := errors.Join(whole(s, "a.one", "b.two"), nothingLeft(s)); err != nil {
-			t.Error(err)
-		}
-		if failed < 10 {
-			t.Errorf("it failed %d times only", failed)
-		}
+		publishesOnceThereIsRoom(t, s, 1<<20, 4<<10, func(room int) error { return occupy(dir+"/.hermes/ballast", room) }, func(err error) bool {
+			return errors.Is(err, syscall.ENOSPC) && !strings.Contains(err.Error(), "\n")
+		})
 	})
+}
+
+// publishesOnceThereIsRoom tries to publish with ever more room, which leave leaves, in steps up to a limit. Until there is
+// enough it fails as it should, and nothing changes.
+func publishesOnceThereIsRoom(t *testing.T, s *Store, limit, step int, leave func(room int) error, asItShould func(error) bool) {
+	t.Helper()
+	failed := 0
+	for room := 0; ; room += step {
+		if room > limit {
+			t.Fatal("it never succeeds")
+		}
+		if err := leave(room); err != nil {
+			t.Fatal(err)
+		}
+		w, err := s.Write(t.Context())
+		if err == nil {
+			_, err = install(t.Context(), w, "a.one", "b.two")
+			w.Close()
+		}
+		if err == nil {
+			break
+		}
+		failed++
+		if !asItShould(err) {
+			t.Fatalf("with room for %d bytes: %v", room, err)
+		}
+		if err := errors.Join(whole(s, "a.one"), allWhole(s), nothingLeft(s)); err != nil {
+			t.Fatalf("with room for %d bytes: %v", room, err)
+		}
+	}
+	if err := errors.Join(whole(s, "a.one", "b.two"), nothingLeft(s)); err != nil {
+		t.Error(err)
+	}
+	if failed < 10 {
+		t.Errorf("it failed %d times only", failed)
+	}
 }
 
 // occupy fills the disk except for so many bytes.

@@ -69,15 +69,19 @@ func (r *recalled) daemon() (e sandbox.Engine, err error) {
 // ask returns the engine that asks, for good if it is about the sandbox.
 func (r *recalled) ask(id sandbox.Identity) (sandbox.Engine, error) {
 	e, err := r.daemon()
-	if err == nil && id.Normal() == r.id {
+	if err == nil && r.is(id) {
 		r.asked.Store(true)
 	}
 	return e, err
 }
 
+// is says whether the sandbox is the identity's. Resolving the links of a home costs more
+// than connecting, and most callers have done it.
+func (r *recalled) is(id sandbox.Identity) bool { return id == r.id || id.Normal() == r.id }
+
 // knows says whether the sandbox can be told of without asking.
 func (r *recalled) knows(id sandbox.Identity) bool {
-	return id == r.id && !r.asked.Load() && r.seen.lives()
+	return r.is(id) && !r.asked.Load() && r.seen.lives()
 }
 
 // Name is the daemon's kind.
@@ -88,7 +92,7 @@ func (r *recalled) Capabilities() sandbox.Capabilities { return capabilities(r.b
 
 // Find returns the sandbox that was recalled, or asks.
 func (r *recalled) Find(ctx context.Context, id sandbox.Identity) (sandbox.Info, error) {
-	if r.knows(id.Normal()) {
+	if r.knows(id) {
 		return r.seen.Info, nil
 	}
 	e, err := r.daemon()
@@ -109,7 +113,7 @@ func (r *recalled) Ask(ctx context.Context, id sandbox.Identity) (sandbox.Info, 
 
 // Connect dials the guest that was recalled, or asks.
 func (r *recalled) Connect(ctx context.Context, id sandbox.Identity) (io.ReadWriteCloser, error) {
-	if id == r.id && !r.asked.Load() {
+	if r.is(id) && !r.asked.Load() {
 		if conn, err := dialSocket(ctx, r.seen.Door, r.seen.PID); err == nil && r.knows(id) {
 			return conn, nil
 		} else if err == nil {
