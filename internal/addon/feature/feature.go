@@ -14,12 +14,23 @@ import (
 type Feature struct {
 	Name      string   `json:"name"`      // "search.firecrawl"
 	For       string   `json:"for"`       // one line for people
-	Ecosystem string   `json:"ecosystem"` // "python"
+	Ecosystem string   `json:"ecosystem"` // "python" or "node"
 	Specs     []string `json:"specs"`     // the first one is the anchor
 	// Probes are modules whose import shows that it works, without a library of the system that
 	// only some hosts have.
 	Probes []string `json:"probes"`
-	Entry  string   `json:"entry,omitempty"`
+	// Entry is how its process is started, as KIND:WHAT. "adapter:firecrawl" is an adapter of the sealed host,
+	// "module:mcp_server_git" a module of Python that is a server of tools itself, "node:pkg/dist/index.js" a file
+	// below its node_modules. Empty: it is a library that others use, and has no tools.
+	Entry string `json:"entry,omitempty"`
+	// Args follow the entry, and Env is added to what every backend has. In both, {data} is the feature's own durable
+	// directory and {workspace} the home's.
+	Args []string          `json:"args,omitempty"`
+	Env  map[string]string `json:"env,omitempty"`
+	// Credentials are the variables with secrets, and Settings those without, that its process is given where somebody
+	// has set them. It is given no others.
+	Credentials []string `json:"credentials,omitempty"`
+	Settings    []string `json:"settings,omitempty"`
 	// Unsupported are operating systems, as Go names them, on which it cannot be.
 	Unsupported []string `json:"unsupported,omitempty"`
 }
