@@ -59,7 +59,7 @@ func (l *listener) leave() error {
 	lock, err := rundir.Acquire(ctx, lockOf(path))
 	if err == nil {
 		err = l.unlink(path)
-		lock.Release(false)
+		lock.Release(true)
 	}
 	l.left.Store(true)
 	_ = l.SetDeadline(time.Now().Add(lingering)) // what is queued is accepted first

@@ -65,13 +65,13 @@ func Serve(ctx context.Context, l *net.UnixListener, o Serving) error {
 	watch, stop := context.WithCancel(ctx)
 	defer stop()
 	waiting.Go(func() { s.watch(watch) })
-	s.Log.Info("the keeper of backends listens", "pid", os.Getpid(), "build", s.Build)
+	s.Log.Info("the keeper of backends listens", "build", s.Build)
 	err := s.http.Serve(s.listener)
 	if !errors.Is(err, errLeft) && !errors.Is(err, http.ErrServerClosed) {
 		return fmt.Errorf("cannot serve backends: %w", err)
 	}
 	s.finish(ctx, cancel)
-	s.Log.Info("the keeper of backends leaves", "pid", os.Getpid())
+	s.Log.Info("the keeper of backends leaves")
 	return nil
 }
 

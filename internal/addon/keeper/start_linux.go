@@ -31,7 +31,7 @@ func (k Keeper) start(ctx context.Context, socket string) error {
 	if err != nil {
 		return err
 	}
-	defer lock.Release(false)
+	defer lock.Release(true)
 	if listens(socket) {
 		return nil // another caller was first
 	}
