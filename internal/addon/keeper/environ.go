@@ -14,10 +14,11 @@ var handed = []string{
 	"SSL_CERT_FILE", "SSL_CERT_DIR", "REQUESTS_CA_BUNDLE", "CURL_CA_BUNDLE", "NODE_EXTRA_CA_CERTS",
 }
 
-// Environ is what a keeper gets of a caller's environment, in an order that is always the same.
+// Environ is what a keeper gets of a caller's environment, in an order that is always the same. An empty variable is
+// one that is not set.
 func Environ(environ []string) (kept []string) {
 	for _, variable := range environ {
-		if name, _, _ := strings.Cut(variable, "="); slices.Contains(handed, name) {
+		if name, value, _ := strings.Cut(variable, "="); value != "" && slices.Contains(handed, name) {
 			kept = append(kept, variable)
 		}
 	}

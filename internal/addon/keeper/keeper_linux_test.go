@@ -263,7 +263,7 @@ func TestTheKeeperHasNothingOfWhoStartedIt(t *testing.T) {
 }
 
 func TestEnvironHasNoSecrets(t *testing.T) {
-	got := Environ([]string{"PATH=/bin", "EXA_API_KEY=x", "HERMES_HOME=/h", "AWS_SECRET_ACCESS_KEY=y", "HTTPS_PROXY=p", "PATH=/bin", "API_SERVER_KEY=z"})
+	got := Environ([]string{"PATH=/bin", "EXA_API_KEY=x", "HERMES_HOME=/h", "AWS_SECRET_ACCESS_KEY=y", "HTTPS_PROXY=p", "PATH=/bin", "NO_PROXY=", "API_SERVER_KEY=z"})
 	if strings.Join(got, " ") != "HERMES_HOME=/h HTTPS_PROXY=p PATH=/bin" {
 		t.Errorf("%q", got)
 	}
