@@ -105,6 +105,9 @@ func (s *stage) called(b *Backend, tool string, args any) map[string]any {
 }
 
 func marshal(v any) json.RawMessage {
+	if args, ok := v.(object); ok && args == nil {
+		return nil
+	}
 	text, err := json.Marshal(v)
 	if err != nil {
 		panic(err)

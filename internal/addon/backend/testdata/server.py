@@ -144,6 +144,11 @@ def environment(id, a):
     answer(id, pid=os.getpid(), cwd=os.getcwd(), arguments=sys.argv[1:], **dict(os.environ))
 
 
+def imports(id, a):
+    module = __import__(a["module"])
+    answer(id, file=module.__file__, version=getattr(module, "version", ""))
+
+
 def peek(id, a):
     try:
         with open("/proc/%d/environ" % a["pid"], "rb") as f:
@@ -175,7 +180,7 @@ def cancelled(id, a):
 
 told, asked, answers = [], {}, []
 calls = (echo, slowly, hang, crash, kill_itself, answer_and_crash, rubbish, flood, another_id, large, endless, other_encoding, deep, batch)
-calls += (no_result, fail, refuse, close_output, leak, bear, environment, peek, ask, ask_and_never_read, notify, cancelled)
+calls += (no_result, fail, refuse, close_output, leak, bear, environment, imports, peek, ask, ask_and_never_read, notify, cancelled)
 tools = {f.__name__: f for f in calls}
 
 
