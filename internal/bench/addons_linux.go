@@ -135,7 +135,7 @@ func (r *runner) imports(m *addon.Manager, s *shelf) error {
 	}
 	from := func(store string) func() error {
 		return func() error {
-			cmd := exec.CommandContext(r.ctx, s.runtime.Python(), "-c", "import "+imported())
+			cmd := exec.CommandContext(r.ctx, s.runtime.Python(), "-c", "import "+imported(packages))
 			cmd.Env = []string{config.LazyInstallTarget + "=" + s.store(store)}
 			if out, err := cmd.CombinedOutput(); err != nil {
 				return fmt.Errorf("import: %w: %s", err, out)

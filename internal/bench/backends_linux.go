@@ -24,10 +24,11 @@ const (
 	coldBudget  = 1.2
 )
 
-// How many backends are called at once, and how often.
+// How many backends are called at once, and how often; and of how many packages each is, which is what SDKs are made of.
 const (
-	backendCount = 5
-	callCount    = 100
+	backendCount    = 5
+	callCount       = 100
+	backendPackages = 40
 )
 
 // echoServer is a server of tools that says how long it took itself. It imports what a backend of a usual weight does.
@@ -132,15 +133,16 @@ func (b *bank) warm() error {
 
 // cold measures a first call, beside the bare interpreter that imports the same.
 func (b *bank) cold() error {
+	var p *backend.Pool
 	took, err := b.interleave(max(b.Rounds/10, 5),
 		func() error {
-			p := b.pool()
-			defer func() { go p.Close() }() // its end is not part of a start
+			p = b.pool()
 			_, err := b.echo(p, "bench.n0")
 			return err
 		},
+		func() error { p.Close(); return nil }, // its end is not part of a start
 		func() error {
-			cmd := exec.CommandContext(b.ctx, b.shelf.runtime.Python(), "-I", "-c", "import "+imported())
+			cmd := exec.CommandContext(b.ctx, b.shelf.runtime.Python(), "-I", "-c", "import "+imported(backendPackages))
 			cmd.Env = []string{config.LazyInstallTarget + "=" + b.shelf.store("store")}
 			if out, err := cmd.CombinedOutput(); err != nil {
 				return fmt.Errorf("import: %w: %s", err, out)
@@ -150,7 +152,7 @@ func (b *bank) cold() error {
 	if err != nil {
 		return err
 	}
-	b.report.compare(fmt.Sprintf("backends: cold start to the first answer, %d modules", packages*(modules-1)), "bare import of the same", took[0], took[1], coldBudget, "in a sandbox of its own")
+	b.report.compare(fmt.Sprintf("backends: cold start to the first answer, %d modules", backendPackages*(modules-1)), "bare import of the same", took[0], took[2], coldBudget, "in a sandbox of its own")
 	return nil
 }
 
@@ -171,8 +173,8 @@ func (b *bank) many() error {
 	return nil
 }
 
-// imported are the modules of a usual weight.
-func imported() string {
+// imported are all modules of so many packages.
+func imported(packages int) string {
 	var all []string
 	for p := range packages {
 		for i := range modules - 1 {
@@ -187,12 +189,12 @@ func (s *shelf) fillBackends() error {
 	if err := os.MkdirAll(filepath.Join(s.dir, "wheels"), 0o755); err != nil {
 		return err
 	}
-	server, err := s.wheelOf("bench_server", map[string]string{"bench_server/__init__.py": "", "bench_server/__main__.py": fmt.Sprintf(echoServer, "import "+imported())})
+	server, err := s.wheelOf("bench_server", map[string]string{"bench_server/__init__.py": "", "bench_server/__main__.py": fmt.Sprintf(echoServer, "import "+imported(backendPackages))})
 	if err != nil {
 		return err
 	}
 	all, specs := []lock.Package{server}, []string{server.Name + "==1.0"}
-	for i := range packages {
+	for i := range backendPackages {
 		pkg, err := s.wheel(fmt.Sprintf("large_%d", i), modules)
 		if err != nil {
 			return err

@@ -35,7 +35,7 @@ func newAddonCall(a *app) *cobra.Command {
 			"FEATURE may be \"search\": then web.backend is asked, and those of web.fallback in their order if it does not answer;\n" +
 			"where nothing is configured, the backends that have a key, and then search.ddgs. JSON may be - for standard input.",
 		Example: "hermes addon call search web_search '{\"query\":\"landlock abi 7\"}'\n" +
-			"hermes addon call --json --timeout 20s search.firecrawl web_extract - < request.json\n" +
+			"hermes addon call --json --timeout 20s search.firecrawl web_extract '{\"urls\":[\"https://example.org\"]}'\n" +
 			"hermes addon call tts.edge speak '{\"text\":\"hello\"}'",
 		Args:              callArguments,
 		ValidArgsFunction: a.completeCall,

@@ -24,7 +24,7 @@ func addAddonServe(a *app, group *cobra.Command) {
 		Short:                 "Keep backends warm for other commands",
 		Long: "Serves the socket that it was started with, which the first \"hermes addon call\" does, and leaves when nobody has called\n" +
 			"for a while (addons.idle, 10m). What it has to say is in logs/addons in the home.",
-		Example:     "hermes addon call search web_search '{\"query\":\"x\"}'   # starts it\nhermes addon status                                     # tells of it",
+		Example:     "hermes addon serve\nhermes -p coder addon serve",
 		Args:        noArguments,
 		Annotations: map[string]string{kindAnnotation: serves},
 		RunE:        func(cmd *cobra.Command, _ []string) error { return runAddonServe(cmd.Context(), a) },

@@ -79,7 +79,10 @@ func (a *app) keeper(g agent) keeper.Keeper {
 		}
 		environ = with(environ, "HERMES_HOME", g.dir())
 	}
-	return keeper.Keeper{Home: g.dir(), Environ: keeper.Environ(environ), Program: []string{"/proc/self/exe", "addon", "serve"}, Build: keeper.Build()}
+	return keeper.Keeper{
+		Home: g.dir(), Environ: keeper.Environ(environ), Build: keeper.Build(),
+		Program: "/proc/self/exe", Arguments: []string{"hermes", "addon", "serve"}, // this very build, also where its file was replaced
+	}
 }
 
 // with is an environment in which a variable has one value.

@@ -29,8 +29,9 @@ type Keeper struct {
 	Home string
 	// Environ is all of its environment; see Environ.
 	Environ []string
-	// Program and its arguments are what serves.
-	Program []string
+	// Program is what serves, with these arguments, its name the first of them.
+	Program   string
+	Arguments []string
 	// Build tells builds apart: a keeper of another one is replaced.
 	Build string
 

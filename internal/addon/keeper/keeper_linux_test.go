@@ -112,7 +112,7 @@ func newKeeper(t *testing.T, idle time.Duration) Keeper {
 		t.Fatal(err)
 	}
 	t.Setenv("XDG_RUNTIME_DIR", run)
-	k := Keeper{Home: "/a/home", Environ: []string{"XDG_RUNTIME_DIR=" + run, buildVariable + "=one", idleVariable + "=" + idle.String()}, Program: []string{"/proc/self/exe"}, Build: "one"}
+	k := Keeper{Home: "/a/home", Environ: []string{"XDG_RUNTIME_DIR=" + run, buildVariable + "=one", idleVariable + "=" + idle.String()}, Program: "/proc/self/exe", Arguments: []string{"keeper"}, Build: "one"}
 	t.Cleanup(func() {
 		end(t, k)
 		os.RemoveAll(run)
@@ -289,9 +289,9 @@ func TestWithoutAPlaceForItNothingIsCalled(t *testing.T) {
 		}
 	}
 	broken := k
-	broken.Program = []string{"/bin/false"}
+	broken.Program = "/bin/false"
 	unreached("a program that ends at once", broken)
-	broken.Program = []string{"/nonexistent"}
+	broken.Program = "/nonexistent"
 	unreached("a program that is not there", broken)
 	socket, _ := k.running()
 	if _, err := os.Lstat(socket); !os.IsNotExist(err) {

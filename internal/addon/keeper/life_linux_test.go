@@ -72,7 +72,7 @@ func TestAKeeperOfAnotherBuildGivesWayAndFinishesWhatItBegan(t *testing.T) {
 	file(t, path+".begun")
 	// The environment says which build it is, so that the same keeper is meant only by its place.
 	next := k.another("two")
-	next.Program = []string{"/bin/sh", "-c", "export " + buildVariable + "=two; exec " + self(t)}
+	next.Program, next.Arguments = "/bin/sh", []string{"sh", "-c", "export " + buildVariable + "=two; exec " + self(t)}
 	second, err := next.trySay(t.Context(), "echo", `{}`)
 	if err != nil {
 		t.Fatal(err)

@@ -78,7 +78,7 @@ func (k Keeper) spawn(socket string) (err error) {
 		return err
 	}
 	defer null.Close()
-	process, err := os.StartProcess(k.Program[0], k.Program, &os.ProcAttr{
+	process, err := os.StartProcess(k.Program, k.Arguments, &os.ProcAttr{
 		Dir: "/", Env: k.Environ, Files: []*os.File{null, null, null, handed}, Sys: &syscall.SysProcAttr{Setsid: true},
 	})
 	if err != nil {
