@@ -131,7 +131,7 @@ func TestToolsAreListedBeforeTheSDKIsLoaded(t *testing.T) {
 		t.Fatal(err)
 	}
 	if r := h.result(h.read()); !strings.Contains(r.text(), "loaded") {
-		t.Errorf("the call is answered %+v", r)
+		t.Errorf("the call is answered %v", r)
 	}
 }
 
@@ -155,7 +155,7 @@ func TestArgumentsAreChecked(t *testing.T) {
 		h.next++
 		h.send(fmt.Sprintf(`{"jsonrpc":"2.0","id":%d,"method":"tools/call","params":{"name":%q,"arguments":%s}}`, h.next, c.tool, c.arguments))
 		if r := h.result(h.read()); !r.Failed || r.text() != "cannot call "+c.tool+": "+c.why {
-			t.Errorf("%s %s: %+v", c.tool, c.arguments, r)
+			t.Errorf("%s %s: %v", c.tool, c.arguments, r)
 		}
 	}
 }
@@ -170,7 +170,7 @@ func TestWhatAToolRaisesIsItsAnswer(t *testing.T) {
 		"unknown x": `web_search has failed: AttributeError`,
 	} {
 		if r := h.call("web_search", search(query)); !r.Failed || !strings.HasPrefix(r.text(), want) || strings.Contains(r.text(), "\n") {
-			t.Errorf("%s: %+v", query, r)
+			t.Errorf("%s: %v", query, r)
 		}
 	}
 	if got := h.title("echo on"); got != "on" {

@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"io"
 	"os/exec"
 	"strings"
@@ -152,6 +153,8 @@ type result struct {
 	Structured json.RawMessage `json:"structuredContent"`
 	Failed     bool            `json:"isError"`
 }
+
+func (r result) String() string { return fmt.Sprint(r.Content, string(r.Structured), r.Failed) }
 
 // text is the first block of text.
 func (r result) text() string {

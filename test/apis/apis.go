@@ -132,7 +132,7 @@ func answer(w http.ResponseWriter, value any) {
 	_ = json.NewEncoder(w).Encode(value)
 }
 
-// post handles a request with a JSON body and a key, which key finds in its headers.
+// post handles a request with a JSON body and a key, which key finds in its headers. Who asks for a teapot is refused.
 func (s *Server) post(path string, key func(http.Header) string, handle func(body map[string]any) any) {
 	s.mux.HandleFunc("POST "+path, func(w http.ResponseWriter, r *http.Request) {
 		var body map[string]any
@@ -140,6 +140,8 @@ func (s *Server) post(path string, key func(http.Header) string, handle func(bod
 			refuse(w, http.StatusUnauthorized)
 		} else if err := json.NewDecoder(r.Body).Decode(&body); err != nil {
 			refuse(w, http.StatusBadRequest)
+		} else if body["query"] == "a teapot" {
+			refuse(w, http.StatusTeapot)
 		} else {
 			answer(w, handle(body))
 		}
