@@ -193,11 +193,11 @@ func TestHowACallEnds(t *testing.T) {
 			t.Errorf("%s: %v", name, r)
 		}
 	}
-	if a, r := b.call("mcp.time", "crash"); r.code != 1 || a.Feature != "mcp.time" || a.Kind != "backend" || !strings.Contains(a.Reason, "what it said last") {
-		t.Errorf("a crash as JSON: %v", r)
-	}
 	if a, r := b.call("mcp.time", "refuse"); r.code != 1 || a.Feature != "mcp.time" || !a.Failed {
 		t.Errorf("a refusal as JSON: %v", r)
+	}
+	if a, r := b.call("mcp.time", "crash"); r.code != 1 || a.Feature != "mcp.time" || a.Kind != "backend" || !strings.Contains(a.Reason, "what it said last") {
+		t.Errorf("a crash as JSON: %v", r)
 	}
 }
 
