@@ -41,7 +41,7 @@ func listed() []feature.Feature {
 	}
 }
 
-func newDesk(t *testing.T) *desk {
+func newDesk(t testing.TB) *desk {
 	t.Helper()
 	uv := wheels.UV(t)
 	server, err := os.ReadFile("testdata/server.py")

@@ -159,6 +159,9 @@ func TestAnAnswerThatDoesNotCome(t *testing.T) {
 		if why, ended := b.Ended(); ended {
 			t.Errorf("%s ended: %s", tool, why)
 		}
+		if n := len(b.line.answers.awaited); n > 0 {
+			t.Errorf("%s: %d answers are still awaited", tool, n)
+		}
 	}
 }
 

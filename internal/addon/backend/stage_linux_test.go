@@ -23,7 +23,7 @@ const secret = "sk-3f9c-never-seen"
 
 // stage is a home in which backends run.
 type stage struct {
-	*testing.T
+	testing.TB
 	home     string
 	manager  *sandbox.Manager
 	launched int
@@ -32,7 +32,7 @@ type stage struct {
 // interpreter is one that starts quickly: a server of a test needs the standard library only.
 const interpreter = "/usr/bin/python3"
 
-func newStage(t *testing.T) *stage {
+func newStage(t testing.TB) *stage {
 	t.Helper()
 	if _, err := os.Stat(interpreter); err != nil {
 		t.Skip("there is no ", interpreter)
@@ -48,7 +48,7 @@ func newStage(t *testing.T) *stage {
 	if err != nil {
 		t.Fatal(err)
 	}
-	s := &stage{T: t, home: t.TempDir(), manager: sandbox.NewManager(engine, sandbox.Options{NoSweep: true})}
+	s := &stage{TB: t, home: t.TempDir(), manager: sandbox.NewManager(engine, sandbox.Options{NoSweep: true})}
 	t.Cleanup(func() {
 		left, err := s.manager.List(context.Background(), s.home)
 		if err != nil || len(left) > 0 {
