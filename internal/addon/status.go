@@ -88,7 +88,7 @@ func (m *Manager) Status(ctx context.Context) Status {
 		one.Wanted = slices.Contains(wanted, f.Name)
 		if i := slices.IndexFunc(have.Features, func(h manifest.Feature) bool { return h.Name == f.Name }); i >= 0 {
 			one.Lock = have.Features[i].Kind
-		} else if l, err := lock.Load(p.locks, p.Tag, f.Name); err == nil && l.Current(f.Specs) == nil {
+		} else if p.ships(f) {
 			one.Lock = lock.Shipped
 		}
 		if why, none := unlocked[f.Name]; none && one.State == Available {
@@ -103,6 +103,16 @@ func (m *Manager) Status(ctx context.Context) Status {
 		s.Features = append(s.Features, one)
 	}
 	return s
+}
+
+// ships says whether there is a lock of a feature as the list has it.
+func (p *place) ships(f feature.Feature) bool {
+	if f.Node() {
+		_, refused := p.tree(f)
+		return refused == nil
+	}
+	l, err := lock.Load(p.locks, p.Tag, f.Name)
+	return err == nil && l.Current(f.Specs) == nil
 }
 
 // status is that of one feature, apart from what is wanted and locked.

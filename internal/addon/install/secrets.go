@@ -18,10 +18,10 @@ var login = regexp.MustCompile(`://[^/\s"'<>]*@`)
 
 const hidden = "***"
 
-// learn finds the secrets of an environment: logins and queries of addresses, and the passwords that uv has by name.
+// learn finds the secrets of an environment: logins and queries of addresses, and what uv and npm have by name.
 func (s *secrets) learn(env environment) {
 	for name, value := range env {
-		if isIndexLogin(name) {
+		if isIndexLogin(name) || isNPMLogin(name) {
 			s.add(value)
 		}
 		for _, word := range strings.FieldsFunc(value, func(r rune) bool { return r == ' ' || r == ',' || r == '\n' || r == '\t' }) {
