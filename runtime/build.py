@@ -37,7 +37,8 @@ class Environment(venv.EnvBuilder):
 def inputs(final):
     """A digest of all that the runtime is made of."""
     digest = hashlib.sha256()
-    sources = [*HERE.glob("*.py"), *(HERE / "activation").glob("*.p*"), *(HERE / "locks").rglob("*.txt")]
+    locks = (path for path in (HERE / "locks").rglob("*") if path.is_file())
+    sources = [*HERE.glob("*.py"), *(HERE / "activation").glob("*.p*"), *locks]
     named = {str(path.relative_to(HERE)): path for path in sorted(sources)} | {"lock": LOCK}
     for name, path in named.items():
         content = path.read_bytes()
