@@ -5,7 +5,6 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"maps"
 	"os"
 	"slices"
 	"strings"
@@ -73,7 +72,7 @@ func (s *session) reduce(ctx context.Context, feature string, specs []string, te
 			return lock.Tree{}, fmt.Errorf("%s is %s under another name", key, n.Name)
 		}
 		node := lock.Node{
-			Path: path, Version: n.Version, Integrity: n.Integrity, Engine: lock.Engine(n.Engines["node"]),
+			Path: path, Version: n.Version, Integrity: n.Integrity, Engine: lock.Range(n.Engines["node"]),
 			Optional: n.Optional, OS: n.OS, CPU: n.CPU, Libc: n.Libc, Scripts: n.HasInstallScript,
 		}
 		if s.Measure != nil && n.Resolved != "" {
@@ -86,7 +85,10 @@ func (s *session) reduce(ctx context.Context, feature string, specs []string, te
 	for i, n := range packages {
 		from := all.Packages[below+n.Path]
 		for _, requires := range []map[string]string{from.Dependencies, from.OptionalDeps, from.PeerDependencies} {
-			for name := range maps.Keys(requires) {
+			for name, version := range requires {
+				if version != "" && lock.Range(version) == "" {
+					return lock.Tree{}, fmt.Errorf("%s requires %s as %.80q, which is no version of a registry", n, name, version)
+				}
 				if t.Found(n.Path, name) != nil { // what is optional need not be there
 					packages[i].Requires = append(packages[i].Requires, name)
 				}
