@@ -146,3 +146,29 @@ func (b *build) neededOfNPM(wanted []string) (keep []npm.Spec) {
 	}
 	return keep
 }
+
+// native are the packages of a feature that brought compiled code.
+func native(m manifest.Manifest, feature string) (names []string) {
+	for _, t := range m.Trees {
+		for _, p := range t.Packages {
+			if t.Feature == feature && p.Native {
+				names = append(names, npm.Spec{Name: p.Name(), Version: p.Version}.String())
+			}
+		}
+	}
+	return names
+}
+
+// scripts are the packages of a feature's lock that would run something when they are installed.
+func (p *place) scripts(f feature.Feature) (names []string) {
+	if !f.Node() {
+		return nil
+	}
+	t, _ := p.tree(f) // no lock has none
+	for _, n := range t.Packages {
+		if n.Scripts {
+			names = append(names, n.String())
+		}
+	}
+	return names
+}

@@ -34,6 +34,10 @@ type FeatureStatus struct {
 	Missing []string  `json:"missing,omitempty"`
 	// Sources are the packages of it that have no wheel and are built here.
 	Sources []string `json:"built_from_source,omitempty"`
+	// Native are the packages of npm that brought compiled code, Scripts those that have some for the time of their
+	// installation, which never run.
+	Native  []string `json:"native,omitempty"`
+	Scripts []string `json:"scripts_not_run,omitempty"`
 	Reason  string   `json:"reason,omitempty"`
 }
 
@@ -86,6 +90,7 @@ func (m *Manager) Status(ctx context.Context) Status {
 	for _, f := range m.Features {
 		one := m.status(p, f, verdict)
 		one.Wanted = slices.Contains(wanted, f.Name)
+		one.Native, one.Scripts = native(have, f.Name), p.scripts(f)
 		if i := slices.IndexFunc(have.Features, func(h manifest.Feature) bool { return h.Name == f.Name }); i >= 0 {
 			one.Lock = have.Features[i].Kind
 		} else if p.ships(f) {

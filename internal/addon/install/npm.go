@@ -41,7 +41,7 @@ func (i Installer) InstallTree(ctx context.Context, t lock.Tree, specs []string,
 	stop := s.watch(func() Event {
 		return Event{Phase: Downloading, Done: min(entries(fetched, ""), len(t.Packages)), Total: len(t.Packages), Size: t.Bytes()}
 	})
-	err = s.runNPM(ctx, program, nil, "ci", "--ignore-scripts", "--bin-links=false", "--omit=dev", "--engine-strict", "--install-links=false")
+	err = s.cleanInstall(ctx, program)
 	stop()
 	if err != nil {
 		return s.judgeNPM("npm ci", err)
@@ -59,6 +59,21 @@ func (i Installer) InstallTree(ctx context.Context, t lock.Tree, specs []string,
 	return nil
 }
 
+// cleanInstall tries without the network first: what was installed once needs none again, and a registry that is slow or
+// gone must not matter then. If it is asked, it is asked whether it knows more of a package than npm remembers: a release
+// may be younger than the memory.
+func (s *session) cleanInstall(ctx context.Context, program string) error {
+	args := []string{"ci", "--ignore-scripts", "--bin-links=false", "--omit=dev", "--engine-strict", "--install-links=false"}
+	if _, err := os.Stat(s.npmCache()); s.Offline || err == nil {
+		err := s.runNPM(ctx, program, nil, append(args, "--offline")...)
+		var exit *exited
+		if s.Offline || !errors.As(err, &exit) {
+			return err
+		}
+	}
+	return s.runNPM(ctx, program, nil, append(args, "--prefer-online")...)
+}
+
 // npm is the one on the caller's PATH, beside a node: it is a script of that.
 func (i Installer) npm() (string, error) {
 	npm, node := i.onPath("npm"), i.onPath("node")
@@ -74,9 +89,7 @@ func (i Installer) HasNode() bool {
 	return err == nil
 }
 
-// runNPM runs npm in the session's directory. What it may ask of the network it asks last: what the cache has is taken
-// without asking whether there is something newer, because nothing newer is wanted. The watcher is given what it says; it
-// may be nil.
+// runNPM runs npm in the session's directory. The watcher is given what it says; it may be nil.
 func (s *session) runNPM(ctx context.Context, program string, watch io.Writer, args ...string) error {
 	rc, err := s.npmSettings()
 	if err != nil {
@@ -86,12 +99,8 @@ func (s *session) runNPM(ctx context.Context, program string, watch io.Writer, a
 		return err
 	}
 	s.secrets.learn(rc.environment())
-	from := "--prefer-offline"
-	if s.Offline {
-		from = "--offline"
-	}
 	args = slices.Concat(args, []string{
-		"--prefix", s.dir, "--cache", s.npmCache(), "--userconfig", s.path("npmrc"), "--globalconfig", s.path("none"), from,
+		"--prefix", s.dir, "--cache", s.npmCache(), "--userconfig", s.path("npmrc"), "--globalconfig", s.path("none"),
 		"--no-audit", "--no-fund", "--no-update-notifier", "--no-progress", "--no-color", "--logs-max=0", "--loglevel=error", "--yes=false",
 	})
 	return s.run(ctx, command{program: program, args: args, env: s.forNPM(), timeout: s.timeout(), watch: watch})
