@@ -1,7 +1,7 @@
 """Builds the sealed Python runtime: build.py DIRECTORY [OPTION OF PIP …]
 
-A virtual environment on the interpreter that runs this, with the wheels of a lock file, the activation of add-ons, a
-description of itself and the locks of the features; nothing in it can be written. It is built beside DIRECTORY and
+A virtual environment on the interpreter that runs this, with the wheels of a lock file, the activation of add-ons, the
+host of their processes, a description of itself and the locks of the features; nothing in it can be written. It is built beside DIRECTORY and
 takes its place in one step, so a kill leaves the old one or the new one. Nothing is done when DIRECTORY was made
 from the same inputs. RUNTIME_LOCK is another lock file than core.txt.
 """
@@ -37,8 +37,8 @@ class Environment(venv.EnvBuilder):
 def inputs(final):
     """A digest of all that the runtime is made of."""
     digest = hashlib.sha256()
-    locks = (path for path in (HERE / "locks").rglob("*") if path.is_file())
-    sources = [*HERE.glob("*.py"), *(HERE / "activation").glob("*.p*"), *locks]
+    sources = [*HERE.glob("*.py"), *(HERE / "activation").glob("*.p*"), *(HERE / "host").rglob("*.py")]
+    sources += (path for path in (HERE / "locks").rglob("*") if path.is_file())
     named = {str(path.relative_to(HERE)): path for path in sorted(sources)} | {"lock": LOCK}
     for name, path in named.items():
         content = path.read_bytes()
@@ -128,6 +128,8 @@ def build(staged, final, options):
     for file in (HERE / "activation").iterdir():
         if file.suffix in (".py", ".pth"):
             shutil.copyfile(file, site / file.name)
+    for package in (HERE / "host").iterdir():
+        shutil.copytree(package, site / package.name, ignore=shutil.ignore_patterns("__pycache__"))
     if (HERE / "locks").is_dir():
         shutil.copytree(HERE / "locks", staged / "locks")
     # Checked against nothing at run time, as nothing can change: neither times nor directories are in the result. For

@@ -11,5 +11,5 @@ var Describe string
 
 // Sources are build.py and what it needs beside a lock file.
 //
-//go:embed build.py describe.py activation
+//go:embed build.py describe.py activation host/hermes_host/*.py host/hermes_adapters/*.py
 var Sources embed.FS

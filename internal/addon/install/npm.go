@@ -98,7 +98,7 @@ func (s *session) runNPM(ctx context.Context, program string, watch io.Writer, a
 	if err := s.write("npmrc", rc.text()); err != nil {
 		return err
 	}
-	s.secrets.learn(rc.environment())
+	learn(&s.secrets, rc.environment())
 	args = slices.Concat(args, []string{
 		"--prefix", s.dir, "--cache", s.npmCache(), "--userconfig", s.path("npmrc"), "--globalconfig", s.path("none"),
 		"--no-audit", "--no-fund", "--no-update-notifier", "--no-progress", "--no-color", "--logs-max=0", "--loglevel=error", "--yes=false",

@@ -60,6 +60,14 @@ func InstallerFailed(stderr, stdout string, cause error) *Error {
 	return &Error{Kind: Failed, Reason: "pip install failed: " + tail(words, lastWords), Cause: cause}
 }
 
+// BackendFailed says what became of a backend's process, and repeats its last words.
+func BackendFailed(why, stderr string, cause error) *Error {
+	if words := strings.TrimSpace(stderr); words != "" {
+		why += "; it said last: " + tail(words, lastWords)
+	}
+	return &Error{Kind: Backend, Reason: why, Cause: cause}
+}
+
 // NotWritable is for a store in which nothing can be written.
 func NotWritable(target string, cause error) *Error {
 	return &Error{

@@ -27,6 +27,7 @@ const (
 	NoInstaller Kind = "installer"   // neither uv nor pip, or no npm
 	Incomplete  Kind = "incomplete"  // installed, and still not importable
 	NoRuntime   Kind = "runtime"     // there is no sealed runtime
+	Backend     Kind = "backend"     // its process
 )
 
 func (k Kind) Error() string { return "feature unavailable: " + string(k) }

@@ -1,0 +1,126 @@
+package backend
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
+	"github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"hermes.example/hermes/internal/addon/unavailable"
+)
+
+// ErrHangs is the cause of the error about a call that was not answered in time. Who gets it should not call the same
+// process again.
+var ErrHangs = errors.New("it hangs")
+
+// mostTools is how many tools a backend may have.
+const mostTools = 1000
+
+// listTools asks for all tools. A backend that always has one more page is not believed.
+func listTools(ctx context.Context, session *mcp.ClientSession) ([]Tool, error) {
+	var tools []Tool
+	for t, err := range session.Tools(ctx, nil) {
+		if err != nil {
+			return nil, err
+		}
+		if len(tools) == mostTools {
+			return nil, fmt.Errorf("it has more than %d tools", mostTools)
+		}
+		schema, err := json.Marshal(t.InputSchema)
+		if err != nil {
+			return nil, fmt.Errorf("its tool %q has no schema: %w", t.Name, err)
+		}
+		tools = append(tools, Tool{Name: t.Name, Description: t.Description, Input: schema})
+	}
+	return tools, nil
+}
+
+// Tools are those it said it has.
+func (b *Backend) Tools() []Tool { return slices.Clone(b.tools) }
+
+// Call calls a tool with an object of arguments. A caller that gives up ends its call and not the backend, which is told.
+// The error is an *unavailable.Error, unless ctx ended or there is no such tool.
+func (b *Backend) Call(ctx context.Context, tool string, args json.RawMessage) (Result, error) {
+	if err := b.knows(tool); err != nil {
+		return Result{}, err
+	}
+	if len(args) == 0 {
+		args = json.RawMessage("{}")
+	}
+	if why := notAnObject(args); why != nil {
+		return Result{}, fmt.Errorf("cannot call %s of %s: its arguments are no JSON object: %w", tool, b.launch.Feature, why)
+	}
+	limited, cancel := context.WithTimeout(ctx, b.launch.Bounds.Call)
+	defer cancel()
+	answer, err := b.session.CallTool(limited, &mcp.CallToolParams{Name: tool, Arguments: args})
+	var refusal *jsonrpc.Error
+	switch {
+	case err == nil:
+		return b.result(answer)
+	case ctx.Err() != nil:
+		return Result{}, ctx.Err()
+	case errors.As(err, &refusal):
+		return b.result(&mcp.CallToolResult{IsError: true, Content: []mcp.Content{&mcp.TextContent{Text: refusal.Message}}})
+	case limited.Err() != nil:
+		why := fmt.Sprintf("it did not answer within %s", b.launch.Bounds.Call)
+		return Result{}, unavailable.BackendFailed(why, b.lastWords(), ErrHangs).For(b.launch.Feature, nil)
+	}
+	if _, ended := b.Ended(); ended {
+		return Result{}, b.failure()
+	}
+	return Result{}, b.nonsense(err)
+}
+
+// nonsense is for an answer that is none.
+func (b *Backend) nonsense(err error) error {
+	return unavailable.BackendFailed("its answer cannot be used: "+b.secrets.Hide(err.Error()), b.lastWords(), nil).For(b.launch.Feature, nil)
+}
+
+func (b *Backend) knows(tool string) error {
+	var names []string
+	for _, t := range b.tools {
+		if t.Name == tool {
+			return nil
+		}
+		names = append(names, t.Name)
+	}
+	return fmt.Errorf("cannot call %q of %s: it has no such tool; it has %s", tool, b.launch.Feature, strings.Join(names, ", "))
+}
+
+func notAnObject(args json.RawMessage) error {
+	var object map[string]json.RawMessage
+	err := json.Unmarshal(args, &object)
+	if err == nil && object == nil {
+		return errors.New("it is null")
+	}
+	return err
+}
+
+// result is an answer as callers get it. One that tells of a failure is an error's text, and has no secrets.
+func (b *Backend) result(answer *mcp.CallToolResult) (r Result, err error) {
+	r.Failed = answer.IsError
+	if r.Content, err = json.Marshal(answer.Content); err != nil {
+		return Result{}, b.nonsense(err)
+	}
+	if answer.StructuredContent != nil {
+		if r.Structured, err = json.Marshal(answer.StructuredContent); err != nil {
+			return Result{}, b.nonsense(err)
+		}
+	}
+	if r.Failed {
+		r.Content, r.Structured = b.hide(r.Content), b.hide(r.Structured)
+	}
+	return r, nil
+}
+
+func (b *Backend) hide(text json.RawMessage) json.RawMessage {
+	if text == nil {
+		return nil
+	}
+	return json.RawMessage(b.secrets.Hide(string(text)))
+}

@@ -1,0 +1,84 @@
+"""platform.feishu, by the SDK lark-oapi."""
+
+import json
+
+from hermes_host import api, credential
+from hermes_host.tool import Failure, Tool
+
+BACKEND = "platform.feishu"
+FEISHU = api.API("Feishu", BACKEND, key="FEISHU_APP_SECRET", address="FEISHU_DOMAIN")
+DOMAINS = {"feishu": "https://open.feishu.cn", "lark": "https://open.larksuite.com"}
+
+
+class Refused(Exception):
+    """An answer without the JSON that the SDK would look for in it."""
+
+    def __init__(self, response):
+        super().__init__(f"status {response.status_code}")
+        self.status_code, self.headers = response.status_code, response.headers
+
+
+def load():
+    global sdk, im
+    import lark_oapi as sdk
+    from lark_oapi.api.im import v1 as im
+    from lark_oapi.core.http import Transport
+
+    execute = Transport.execute
+
+    def checked(*args, **kwargs):
+        response = execute(*args, **kwargs)
+        if response.status_code in (401, 403, 429) or response.status_code >= 500:
+            raise Refused(response)
+        return response
+
+    Transport.execute = staticmethod(checked)
+
+
+def client():
+    app = credential.setting("FEISHU_APP_ID")
+    if not app:
+        raise Failure(f"{BACKEND} has no app: set FEISHU_APP_ID in the environment or in HERMES_HOME/.env")
+    domain = FEISHU.address("feishu")
+    builder = sdk.Client.builder().app_id(app).app_secret(FEISHU.key()).timeout(api.TIMEOUT)
+    return builder.domain(DOMAINS.get(domain, domain)).build()
+
+
+def send_message(receive_id, text, receive_id_type="chat_id"):
+    body = im.CreateMessageRequestBody.builder().receive_id(receive_id).msg_type("text")
+    body = body.content(json.dumps({"text": text}, ensure_ascii=False)).build()
+    request = im.CreateMessageRequest.builder().receive_id_type(receive_id_type).request_body(body).build()
+    try:
+        with FEISHU.errors():
+            answer = client().im.v1.message.create(request)
+    except sdk.ObtainAccessTokenException as error:
+        wrong = f"code {error.code}: {error.msg}"
+        raise Failure(f"Feishu refuses the app ({wrong}): check FEISHU_APP_ID and FEISHU_APP_SECRET") from error
+    if not answer.success():
+        raise Failure(f"Feishu has not sent the message (code {answer.code}: {answer.msg})")
+    return {"message_id": answer.data.message_id, "chat_id": answer.data.chat_id or "", "backend": BACKEND}
+
+
+TOOLS = [
+    Tool(
+        send_message,
+        "send_message",
+        "Sends a text message to a chat or a person on Feishu or Lark.",
+        {
+            "receive_id": {"type": "string", "minLength": 1, "description": "who gets it"},
+            "text": {"type": "string", "minLength": 1, "maxLength": 100_000},
+            "receive_id_type": {
+                "type": "string",
+                "enum": ["chat_id", "open_id", "user_id", "union_id", "email"],
+                "default": "chat_id",
+                "description": "what kind of id it is",
+            },
+        },
+        ["receive_id", "text"],
+        {
+            "type": "object",
+            "properties": {name: {"type": "string"} for name in ("message_id", "chat_id", "backend")},
+            "required": ["message_id", "chat_id", "backend"],
+        },
+    )
+]

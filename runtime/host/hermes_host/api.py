@@ -1,0 +1,91 @@
+"""What goes wrong between an adapter and the API that its SDK calls, in one line for whoever called the tool."""
+
+import contextlib
+
+from . import credential
+from .tool import Failure
+
+# How long an API may be silent, in seconds. Some SDKs would wait for ever.
+TIMEOUT = float(credential.setting("HERMES_BACKEND_API_TIMEOUT", 60))
+
+
+class API:
+    """An API by the name that people know it by, and the variables of its key and of its address."""
+
+    def __init__(self, name, backend, key=None, address=None):
+        self.name = name
+        self._backend = backend
+        self._key = key
+        self._address = address
+
+    def key(self):
+        return credential.take(self._key, self._backend)
+
+    def address(self, default=None):
+        return credential.setting(self._address, default)
+
+    @contextlib.contextmanager
+    def errors(self):
+        """Turns what an SDK raises inside into a Failure, as far as it is known what it means."""
+        try:
+            yield
+        except Failure:
+            raise
+        except Exception as error:
+            known = self._explain(error)
+            if known is None:
+                raise
+            raise Failure(known) from error
+
+    def _explain(self, error):
+        """SDKs wrap errors of their libraries, and their own mistakes hide them: the first that says something counts."""
+        causes = list(_causes(error))
+        for cause in causes:
+            response = getattr(cause, "response", None)
+            status = _number(cause, "status_code", "status") or _number(response, "status_code", "status")
+            if status and status >= 400:
+                headers = getattr(response, "headers", None) or getattr(cause, "headers", None) or {}
+                return self._refused(status, headers.get("Retry-After"), cause)
+        kinds = {kind.__name__ for cause in causes for kind in type(cause).__mro__}
+        if any("Timeout" in kind for kind in kinds):
+            return f"{self.name} has not answered within {TIMEOUT:g} s: try again later"
+        if any(kind.endswith(_UNREACHABLE) for kind in kinds):
+            where = self.address()
+            at = f" at {where}" if where else ""
+            check = f"the network and {self._address}" if where else "the network"
+            return f"cannot reach {self.name}{at}: {_line(causes[-1])}; check {check}"
+        return None
+
+    def _refused(self, status, retry_after, error):
+        """What an answer with this status means."""
+        if status == 401 and self._key:
+            return f"{self.name} refuses the key: check {self._key}"
+        if status == 402:
+            return f"{self.name} wants to be paid: the account has nothing left"
+        if status == 429:
+            when = f"in {retry_after} s" if str(retry_after or "").isdigit() else "later"
+            return f"{self.name} was asked too often: try again {when}"
+        if status >= 500:
+            return f"{self.name} has failed with status {status}: try again later"
+        return f"{self.name} refuses the request with status {status}: {_line(error)}"
+
+
+# How the names of errors end, in the libraries that SDKs use, that mean that no answer came.
+_UNREACHABLE = ("ConnectionError", "ConnectError", "NetworkError", "ProtocolError", "ClientConnectionResetError")
+
+
+def _causes(error):
+    seen = set()
+    while error is not None and id(error) not in seen:
+        seen.add(id(error))
+        yield error
+        inside = next((arg for arg in error.args if isinstance(arg, BaseException)), None)
+        error = error.__cause__ or error.__context__ or inside
+
+
+def _number(thing, *names):
+    return next((value for value in (getattr(thing, name, None) for name in names) if isinstance(value, int)), None)
+
+
+def _line(error):
+    return " ".join(str(error).split())[:200] or type(error).__name__
