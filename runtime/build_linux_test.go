@@ -29,7 +29,7 @@ func TestARuntimeDescribesItself(t *testing.T) {
 	if got := fmt.Sprint(r.Distributions); got != "map[core:1.0]" {
 		t.Errorf("distributions: %s", got)
 	}
-	if want := []string{"apport_python_hook", "corelegacy", "coremodule", "corepackage", "corespace", "hermes_addons", "sitecustomize", "usercustomize"}; !slices.Equal(r.Modules, want) {
+	if want := []string{"apport_python_hook", "corelegacy", "coremodule", "corepackage", "corespace", "hermes_adapters", "hermes_addons", "hermes_host", "sitecustomize", "usercustomize"}; !slices.Equal(r.Modules, want) {
 		t.Errorf("modules: %q", r.Modules)
 	}
 	if !slices.Equal(r.Namespaces, []string{"corespace"}) {

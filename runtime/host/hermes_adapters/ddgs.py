@@ -6,6 +6,7 @@ from hermes_host.tool import Failure
 BACKEND = "search.ddgs"
 # A server that answers as html.duckduckgo.com does; only that one is asked then.
 ENGINES = api.API("the search engines", BACKEND, address="DDGS_BASE_URL")
+PAGE = api.API("the page", BACKEND)
 
 
 class Refused(Exception):
@@ -57,7 +58,7 @@ def extract(urls):
 
 def read(url):
     try:
-        with ENGINES.errors():
+        with PAGE.errors():
             text = client().extract(url)["content"]
     except DDGSException as error:
         raise Failure(f"cannot read the page: {error}") from error

@@ -1,5 +1,7 @@
 """search.exa, by the SDK exa-py."""
 
+import functools
+
 from hermes_host import api, web
 
 BACKEND = "search.exa"
@@ -26,6 +28,7 @@ def load():
             return answer.json()
 
 
+@functools.cache
 def client():
     return Client(EXA.key(), EXA.address("https://api.exa.ai"))
 

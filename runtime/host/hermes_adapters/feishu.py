@@ -1,5 +1,6 @@
 """platform.feishu, by the SDK lark-oapi."""
 
+import functools
 import json
 
 from hermes_host import api, credential
@@ -35,6 +36,7 @@ def load():
     Transport.execute = staticmethod(checked)
 
 
+@functools.cache
 def client():
     app = credential.setting("FEISHU_APP_ID")
     if not app:

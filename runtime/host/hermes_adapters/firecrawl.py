@@ -1,5 +1,7 @@
 """search.firecrawl, by the SDK firecrawl-py."""
 
+import functools
+
 from hermes_host import api, web
 
 BACKEND = "search.firecrawl"
@@ -11,6 +13,7 @@ def load():
     import firecrawl as sdk
 
 
+@functools.cache  # its connections are kept; other credentials are another process
 def client():
     return sdk.Firecrawl(
         api_key=FIRECRAWL.key(),

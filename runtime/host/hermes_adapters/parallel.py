@@ -1,5 +1,7 @@
 """search.parallel, by the SDK parallel-web."""
 
+import functools
+
 from hermes_host import api, web
 
 BACKEND = "search.parallel"
@@ -11,6 +13,7 @@ def load():
     import parallel as sdk
 
 
+@functools.cache
 def client():
     return sdk.Parallel(
         api_key=PARALLEL.key(),

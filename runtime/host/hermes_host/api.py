@@ -22,7 +22,7 @@ class API:
         return credential.take(self._key, self._backend)
 
     def address(self, default=None):
-        return credential.setting(self._address, default)
+        return credential.setting(self._address, default) if self._address else default
 
     @contextlib.contextmanager
     def errors(self):
@@ -47,9 +47,10 @@ class API:
                 headers = getattr(response, "headers", None) or getattr(cause, "headers", None) or {}
                 return self._refused(status, headers.get("Retry-After"), cause)
         kinds = {kind.__name__ for cause in causes for kind in type(cause).__mro__}
-        if any("Timeout" in kind for kind in kinds):
+        refused = any(isinstance(cause, ConnectionError) for cause in causes)  # which some libraries call a timeout
+        if not refused and any("Timeout" in kind for kind in kinds):
             return f"{self.name} has not answered within {TIMEOUT:g} s: try again later"
-        if any(kind.endswith(_UNREACHABLE) for kind in kinds):
+        if refused or any(kind.endswith(_UNREACHABLE) for kind in kinds):
             where = self.address()
             at = f" at {where}" if where else ""
             check = f"the network and {self._address}" if where else "the network"

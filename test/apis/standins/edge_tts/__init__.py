@@ -1,0 +1,4 @@
+"""Stands for edge-tts."""
+
+from . import communicate, exceptions
+from .communicate import Communicate

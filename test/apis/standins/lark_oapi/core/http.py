@@ -1,0 +1,5 @@
+import standin
+
+
+class Transport:
+    execute = staticmethod(standin.request)
