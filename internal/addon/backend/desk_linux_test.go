@@ -27,8 +27,10 @@ func TestMain(m *testing.M) {
 // features.
 type desk struct {
 	*stage
-	index *wheels.Index
-	env   map[string]string
+	index    *wheels.Index
+	env      map[string]string
+	features []feature.Feature
+	locks    string
 }
 
 // listed are the features: of the core alone, and of packages of the index. The server is the same for all.
@@ -58,7 +60,7 @@ func newDesk(t testing.TB) *desk {
 	for _, name := range []string{"one", "two", "three"} {
 		offered = append(offered, wheels.Wheel{Name: "sdk-" + name, Version: "1.0", Files: map[string]string{"sdk_" + name + ".py": "version = '1.0'\n"}})
 	}
-	d := &desk{stage: newStage(t), index: wheels.Serve(t, offered...)}
+	d := &desk{stage: newStage(t), index: wheels.Serve(t, offered...), features: listed(), locks: t.TempDir()}
 	d.env = map[string]string{"PATH": filepath.Dir(uv) + ":/usr/bin:/bin", "HERMES_HOME": d.home, core.Variable: sealed.New(t, lib).Root,
 		"UV_DEFAULT_INDEX": d.index.URL, "UV_HTTP_RETRIES": "0", "HOME": t.TempDir(), "TZ": "UTC", "UNRELATED_TOKEN": "not for backends"}
 	t.Cleanup(func() { sealed.Remove(d.home) })
@@ -72,7 +74,7 @@ func (d *desk) addons() *addon.Manager {
 		environ = append(environ, name+"="+d.env[name])
 	}
 	return addon.New(addon.Options{Lookup: func(name string) (string, bool) { value, ok := d.env[name]; return value, ok },
-		Environ: environ, Features: listed(), Timeout: bound})
+		Environ: environ, Features: d.features, Locks: d.locks, Timeout: bound})
 }
 
 // pool is one whose backends are ended with the test.

@@ -77,7 +77,7 @@ func server(home string, args ...string) Launch {
 	return Launch{
 		Feature: "test.server", Argv: append([]string{interpreter, "-I", "-S", script}, args...), Dir: home,
 		Env: map[string]string{"API_KEY": secret, "HOME": home}, Secrets: []string{"API_KEY"},
-		Bounds: Bounds{Start: bound, Call: bound},
+		Bounds: Bounds{Start: bound, Call: bound / 3},
 	}
 }
 
