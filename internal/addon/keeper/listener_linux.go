@@ -79,6 +79,9 @@ func sameUser(c *net.UnixConn) bool {
 // Inherit takes over the socket that this process was started with, closes every other descriptor that came with it,
 // and closes the process itself to debuggers and to /proc: it will hold the secrets of others.
 func Inherit() (*net.UnixListener, error) {
+	if listening, err := unix.GetsockoptInt(listenerFD, unix.SOL_SOCKET, unix.SO_ACCEPTCONN); err != nil || listening == 0 {
+		return nil, errors.New("cannot serve backends: nobody handed a socket over; \"hermes addon call\" does, and starts this command itself")
+	}
 	if err := closeInherited(); err != nil {
 		return nil, err
 	}
@@ -90,7 +93,7 @@ func Inherit() (*net.UnixListener, error) {
 	defer file.Close()
 	l, err := net.FileListener(file)
 	if err != nil {
-		return nil, errors.New("cannot serve backends: nobody handed a socket over; this command is for \"hermes addon call\" to start")
+		return nil, fmt.Errorf("cannot serve backends: %w", err)
 	}
 	socket, ok := l.(*net.UnixListener)
 	if !ok {
