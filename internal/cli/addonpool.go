@@ -12,6 +12,13 @@ import (
 	"hermes.example/hermes/sandbox/engine/local"
 )
 
+// pool has backends, and the sandboxes that they run in.
+type pool struct {
+	*backend.Pool
+	sandboxes *sandbox.Manager
+	log       *slog.Logger
+}
+
 // newPool starts backends in this process. Their sandboxes are of the local engine, whichever the configuration chooses
 // for commands: they have to see the runtime, the store and the network.
 func newPool(c config.Config, addons *addon.Manager, idle time.Duration, log *slog.Logger) (keeper.Pool, error) {
@@ -19,6 +26,13 @@ func newPool(c config.Config, addons *addon.Manager, idle time.Duration, log *sl
 	if err != nil {
 		return nil, cannot("run backends here", err)
 	}
-	sandboxes := sandbox.NewManager(engine, sandbox.Options{NoSweep: true})
-	return backend.NewPool(backend.Options{Addons: addons, Sandboxes: sandboxes, Home: c.Home, Idle: idle, Log: log}), nil
+	sandboxes := newManager(c, engine)
+	return &pool{backend.NewPool(backend.Options{Addons: addons, Sandboxes: sandboxes, Home: c.Home, Idle: idle, Log: log}), sandboxes, log}, nil
+}
+
+func (p *pool) Close() {
+	p.Pool.Close()
+	if err := p.sandboxes.Close(); err != nil {
+		p.log.Warn("cannot end a sandbox of a backend", "why", err)
+	}
 }

@@ -15,37 +15,6 @@ import (
 	"hermes.example/hermes/test/wheels"
 )
 
-// serverOfTools stands for a ready server of tools: it says who it is, what it was given, and fails as it is asked to.
-const serverOfTools = `
-import json, os, sys, time
-
-TOOLS = ["tell", "refuse", "crash", "sleep"]
-
-def call(name, arguments):
-    if name == "refuse":
-        return {"isError": True, "content": [{"type": "text", "text": "the key is refused"}]}
-    if name == "crash":
-        print("what it said last", file=sys.stderr, flush=True)
-        os._exit(3)
-    if name == "sleep":
-        time.sleep(arguments["seconds"])
-    about = {"pid": os.getpid(), "environment": sorted(os.environ), "arguments": arguments}
-    return {"content": [{"type": "text", "text": "the answer\x1b[31m"}], "structuredContent": about}
-
-for line in sys.stdin:
-    message = json.loads(line)
-    if "id" not in message:
-        continue
-    kind, params, result = message["method"], message.get("params", {}), {}
-    if kind == "initialize":
-        result = {"protocolVersion": params["protocolVersion"], "capabilities": {"tools": {}}, "serverInfo": {"name": "time", "version": "1"}}
-    elif kind == "tools/list":
-        result = {"tools": [{"name": t, "description": "It can " + t + ".", "inputSchema": {"type": "object"}} for t in TOOLS]}
-    elif kind == "tools/call":
-        result = call(params["name"], params.get("arguments", {}))
-    print(json.dumps({"jsonrpc": "2.0", "id": message["id"], "result": result}), flush=True)
-`
-
 // backends are the features that a test calls.
 type backends struct {
 	*world
@@ -57,7 +26,7 @@ func withBackends(t *testing.T, w *world) backends {
 	t.Helper()
 	_, index := withAddons(t, w)
 	index.Add(
-		wheels.Wheel{Name: "mcp-server-time", Version: "2026.10.10", Files: map[string]string{"mcp_server_time/__init__.py": "", "mcp_server_time/__main__.py": serverOfTools}},
+		wheels.Server("mcp-server-time", "2026.10.10"),
 		wheels.Wheel{Name: "ddgs", Version: "9.16.1", Files: searchEngine},
 	)
 	b := backends{w, index}
@@ -193,11 +162,14 @@ func TestHowACallEnds(t *testing.T) {
 			t.Errorf("%s: %v", name, r)
 		}
 	}
-	if a, r := b.call("mcp.time", "crash"); r.code != 1 || a.Feature != "mcp.time" || a.Kind != "backend" || !strings.Contains(a.Reason, "what it said last") {
-		t.Errorf("a crash as JSON: %v", r)
+	if r := b.hermes("addon", "serve"); r.code != 1 || !oneLine(r.stderr) {
+		t.Errorf("a keeper that somebody types: %v", r)
 	}
 	if a, r := b.call("mcp.time", "refuse"); r.code != 1 || a.Feature != "mcp.time" || !a.Failed {
 		t.Errorf("a refusal as JSON: %v", r)
+	}
+	if a, r := b.call("mcp.time", "crash"); r.code != 1 || a.Feature != "mcp.time" || a.Kind != "backend" || !strings.Contains(a.Reason, "what it said last") {
+		t.Errorf("a crash as JSON: %v", r)
 	}
 }
 
@@ -230,6 +202,19 @@ func TestWhatIsKilledComesBack(t *testing.T) {
 			}
 		}
 	})
+}
+
+func TestAKeeperLeavesWhenNobodyCalls(t *testing.T) {
+	b := withBackends(t, newWorld(t, nil))
+	b.must("config", "set", "addons.idle", "1s")
+	first := b.tell().Structured.PID
+	b.gone(first)
+	for b.keeper() != 0 {
+		time.Sleep(10 * time.Millisecond)
+	}
+	if b.tell().Structured.PID == first {
+		t.Error("it answers after its end")
+	}
 }
 
 func TestACallThatIsInterruptedLeavesTheBackend(t *testing.T) {

@@ -47,8 +47,7 @@ func TestAllCallersLearnOfTheCrash(t *testing.T) {
 			failures <- err
 		}()
 	}
-	go b.Call(s.ctx(), "slowly", marshal(object{"seconds": 0.2}))
-	time.Sleep(300 * time.Millisecond) // so that the calls are there; if they are not, it shows the same
+	s.begun(b, 5)
 	b.Call(s.ctx(), "crash", nil)
 	for range 5 {
 		s.fails(<-failures, "status 7")
@@ -159,6 +158,9 @@ func TestAnAnswerThatDoesNotCome(t *testing.T) {
 		if why, ended := b.Ended(); ended {
 			t.Errorf("%s ended: %s", tool, why)
 		}
+		if n := len(b.line.answers.awaited); n > 0 {
+			t.Errorf("%s: %d answers are still awaited", tool, n)
+		}
 	}
 }
 
@@ -184,7 +186,7 @@ func TestACallerThatGivesUp(t *testing.T) {
 		_, err := b.Call(ctx, "slowly", marshal(object{"seconds": 600}))
 		left <- err
 	}()
-	time.Sleep(100 * time.Millisecond) // so that the call is there: only what was called is cancelled
+	s.begun(b, 1)
 	cancel()
 	if err := <-left; !errors.Is(err, context.Canceled) {
 		t.Error(err)

@@ -52,12 +52,12 @@ func (s *session) write(name string, data []byte) error {
 	return nil
 }
 
-// forget empties the cache, if that is asked for and can be filled again.
-func (s *session) forget() error {
+// forget empties directories of the cache, if that is asked for and they can be filled again.
+func (s *session) forget(dirs ...string) error {
 	if !s.Fresh || s.Offline {
 		return nil
 	}
-	for _, dir := range []string{s.uvCache(), s.wheels()} {
+	for _, dir := range dirs {
 		if err := os.RemoveAll(dir); err != nil {
 			return unavailable.NotWritable(s.Cache, err)
 		}

@@ -11,6 +11,7 @@ import (
 	"net"
 	"net/http"
 	"net/http/httptrace"
+	"net/url"
 	"sync/atomic"
 	"time"
 
@@ -125,7 +126,7 @@ func (k Keeper) post(ctx context.Context, socket, path string, body []byte) (a a
 		if cause := context.Cause(ctx); cause != nil {
 			err = cause
 		}
-		return a, taken.Load(), err
+		return a, taken.Load(), bare(err)
 	}
 	defer response.Body.Close()
 	switch {
@@ -137,6 +138,15 @@ func (k Keeper) post(ctx context.Context, socket, path string, body []byte) (a a
 	}
 	err = json.NewDecoder(io.LimitReader(response.Body, largestAnswer)).Decode(&a)
 	return a, true, err
+}
+
+// bare is an error without the words of HTTP around it: the address in them is nobody's.
+func bare(err error) error {
+	var about *url.Error
+	if errors.As(err, &about) {
+		return about.Err
+	}
+	return err
 }
 
 // through is a client of one socket, for one request: what is kept open would keep a keeper from leaving.
@@ -184,7 +194,7 @@ func (k Keeper) short(ctx context.Context, method, socket, path string, to any) 
 	query.Header.Set(buildHeader, k.Build)
 	response, err := through(socket).Do(query)
 	if err != nil {
-		return fmt.Errorf("cannot ask the keeper of backends: %w", errors.Unwrap(err))
+		return fmt.Errorf("cannot ask the keeper of backends: %w", bare(err))
 	}
 	defer response.Body.Close()
 	if response.StatusCode/100 != 2 {

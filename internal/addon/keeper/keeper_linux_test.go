@@ -79,7 +79,10 @@ func (testPool) Call(ctx context.Context, feature, tool string, arguments json.R
 		}
 	case "unavailable":
 		return backend.Result{}, (&unavailable.Error{Kind: unavailable.Backend, Reason: "it crashed", Next: "mend it"}).For(feature, []string{"x==1"})
-	case "die":
+	case "die": // and leave a mark each time
+		path, _ := strconv.Unquote(string(arguments))
+		before, _ := os.ReadFile(path)
+		os.WriteFile(path, append(before, 'x'), 0o600)
 		syscall.Kill(os.Getpid(), syscall.SIGKILL)
 		select {}
 	case "late":

@@ -38,6 +38,14 @@ func TestManyCallersStartOneKeeper(t *testing.T) {
 			t.Fatalf("they were answered by %v", pids)
 		}
 	}
+	// One that found nobody, and came too late to be the first.
+	socket, _ := k.running()
+	if err := k.start(t.Context(), socket); err != nil {
+		t.Fatal(err)
+	}
+	if s := k.say(t, "echo", `{}`); s.PID != pids[0] {
+		t.Errorf("%d took the place of %d", s.PID, pids[0])
+	}
 }
 
 func TestAKeeperThatWasKilledIsReplaced(t *testing.T) {
@@ -56,9 +64,13 @@ func TestAKeeperThatWasKilledIsReplaced(t *testing.T) {
 // What may have been done is not done again.
 func TestACallDuringWhichTheKeeperEndsIsNotMadeAgain(t *testing.T) {
 	k := newKeeper(t, time.Minute)
-	_, err := k.trySay(t.Context(), "die", `{}`)
+	path := filepath.Join(t.TempDir(), "deaths")
+	_, err := k.trySay(t.Context(), "die", strconv.Quote(path))
 	if !errors.Is(err, unavailable.Backend) || !strings.Contains(err.Error(), "ended during the call") {
 		t.Errorf("%v", err)
+	}
+	if deaths, err := os.ReadFile(path); err != nil || string(deaths) != "x" {
+		t.Errorf("it was made %d times, %v", len(deaths), err)
 	}
 }
 
@@ -111,14 +123,15 @@ func TestAnIdleKeeperLeavesNothing(t *testing.T) {
 	}
 }
 
-// A keeper that is about to leave is the one that the next caller finds.
+// A caller may find a keeper that is about to leave.
 func TestNoCallIsLostWhenAKeeperLeaves(t *testing.T) {
-	k := newKeeper(t, time.Millisecond)
+	const idle = 50 * time.Millisecond
+	k := newKeeper(t, idle)
 	for i := range 24 {
 		if _, err := k.trySay(t.Context(), "echo", `{}`); err != nil {
 			t.Fatalf("call %d: %v", i, err)
 		}
-		time.Sleep(time.Duration(i%8) * 500 * time.Microsecond) // over the moment at which it leaves
+		time.Sleep(idle - 2*time.Millisecond + time.Duration(i)*250*time.Microsecond) // over the moment at which it leaves
 	}
 }
 

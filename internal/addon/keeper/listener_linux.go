@@ -7,25 +7,16 @@ import (
 	"io/fs"
 	"net"
 	"os"
-	"sync/atomic"
-	"time"
 
 	"golang.org/x/sys/unix"
 
 	"hermes.example/hermes/internal/rundir"
 )
 
-// lingering is how long a listener that was given up is still listened on. Whoever has found the socket before it was
-// taken away connects within that time.
-const lingering = 200 * time.Millisecond
-
-var errLeft = errors.New("the socket was given up")
-
-// listener lets only the same user in, and can be given up without losing anybody who has connected.
+// listener lets only the same user in.
 type listener struct {
 	*net.UnixListener
 	made fs.FileInfo // the socket as it was made; another one in its place is another keeper's
-	left atomic.Bool
 }
 
 func newListener(l *net.UnixListener) *listener {
@@ -34,13 +25,10 @@ func newListener(l *net.UnixListener) *listener {
 	return &listener{UnixListener: l, made: made}
 }
 
-// Accept returns callers of the same user until nobody is left who has connected before leave.
+// Accept returns callers of the same user.
 func (l *listener) Accept() (net.Conn, error) {
 	for {
 		c, err := l.AcceptUnix()
-		if err != nil && l.left.Load() {
-			return nil, errLeft
-		}
 		if err != nil {
 			return nil, err
 		}
@@ -51,7 +39,8 @@ func (l *listener) Accept() (net.Conn, error) {
 	}
 }
 
-// leave takes the socket away, under the lock under which sockets are made.
+// leave takes the socket away, under the lock under which sockets are made. Who has connected and was not heard yet
+// sees the connection end, and calls the next keeper.
 func (l *listener) leave() error {
 	ctx, cancel := context.WithTimeout(context.Background(), startBound)
 	defer cancel()
@@ -61,9 +50,7 @@ func (l *listener) leave() error {
 		err = l.unlink(path)
 		lock.Release(true)
 	}
-	l.left.Store(true)
-	_ = l.SetDeadline(time.Now().Add(lingering)) // what is queued is accepted first
-	return err
+	return errors.Join(err, l.Close())
 }
 
 func (l *listener) unlink(path string) error {
@@ -92,6 +79,9 @@ func sameUser(c *net.UnixConn) bool {
 // Inherit takes over the socket that this process was started with, closes every other descriptor that came with it,
 // and closes the process itself to debuggers and to /proc: it will hold the secrets of others.
 func Inherit() (*net.UnixListener, error) {
+	if listening, err := unix.GetsockoptInt(listenerFD, unix.SOL_SOCKET, unix.SO_ACCEPTCONN); err != nil || listening == 0 {
+		return nil, errors.New("cannot serve backends: nobody handed a socket over; \"hermes addon call\" does, and starts this command itself")
+	}
 	if err := closeInherited(); err != nil {
 		return nil, err
 	}
@@ -103,7 +93,7 @@ func Inherit() (*net.UnixListener, error) {
 	defer file.Close()
 	l, err := net.FileListener(file)
 	if err != nil {
-		return nil, errors.New("cannot serve backends: nobody handed a socket over; this command is for \"hermes addon call\" to start")
+		return nil, fmt.Errorf("cannot serve backends: %w", err)
 	}
 	socket, ok := l.(*net.UnixListener)
 	if !ok {

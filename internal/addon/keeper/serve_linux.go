@@ -67,7 +67,7 @@ func Serve(ctx context.Context, l *net.UnixListener, o Serving) error {
 	waiting.Go(func() { s.watch(watch) })
 	s.Log.Info("the keeper of backends listens", "build", s.Build)
 	err := s.http.Serve(s.listener)
-	if !errors.Is(err, errLeft) && !errors.Is(err, http.ErrServerClosed) {
+	if !errors.Is(err, net.ErrClosed) { // which is how it ends when it has left
 		return fmt.Errorf("cannot serve backends: %w", err)
 	}
 	s.finish(ctx, cancel)
@@ -89,7 +89,7 @@ func (s *server) watch(ctx context.Context) {
 		case <-timer.C:
 			left := s.untilIdle()
 			if left <= 0 {
-				s.leave() // who calls at this moment has connected, and is served
+				s.leave()
 				return
 			}
 			timer.Reset(left)
@@ -107,7 +107,7 @@ func (s *server) untilIdle() time.Duration {
 	return s.Idle - time.Since(s.lastUsed)
 }
 
-// leave gives the socket up, so that another keeper can be started. Those who have connected are still served.
+// leave gives the socket up, so that another keeper can be started. What was begun goes on.
 func (s *server) leave() {
 	s.once.Do(func() {
 		if err := s.listener.leave(); err != nil {

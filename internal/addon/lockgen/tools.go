@@ -27,9 +27,9 @@ func describeEntry(entry string) string {
 	case "adapter":
 		return "our adapter of its library"
 	case "module":
-		return "the server of tools `" + what + "`, in Python"
+		return "the MCP server `" + what + "`, in Python"
 	}
-	return "the server of tools `" + what + "`, in Node.js"
+	return "the MCP server `" + what + "`, in Node.js"
 }
 
 func codeList(names []string) string {

@@ -81,6 +81,14 @@ func NoPip(cause error) *Error {
 	return &Error{Kind: NoInstaller, Reason: because("pip not available and ensurepip failed", cause), Cause: cause, Next: "put uv on the PATH"}
 }
 
+// NoNode is for a machine without Node.js, such as the slim image.
+func NoNode() *Error {
+	return &Error{
+		Kind: NoInstaller, Reason: "there is no Node.js with npm on the PATH, and the feature is made of packages of npm",
+		Next: "use the full image, or install nodejs and npm",
+	}
+}
+
 // StillMissing is for an installer that said that it was done, and was not.
 func StillMissing(cause error) *Error {
 	const words = "install reported success but packages still not importable (may require restart)"
