@@ -191,7 +191,7 @@ func TestACallerThatGivesUp(t *testing.T) {
 	if err := <-left; !errors.Is(err, context.Canceled) {
 		t.Error(err)
 	}
-	for s.ctx().Err() == nil {
+	for waiting := s.ctx(); waiting.Err() == nil; {
 		if told := s.called(b, "cancelled", object{})["cancelled"].([]any); len(told) == 1 {
 			return
 		}
