@@ -56,8 +56,8 @@ var backendVariants = []variant{
 	{
 		name: "backend-secrets-in-failed-results", test: "TestAToolThatFails", in: inBackend,
 		file: "internal/addon/backend/call.go",
-		old:  "	return json.RawMessage(b.secrets.Hide(string(text)))",
-		new:  "	return text",
+		old:  "		return b.secrets.Hide(v)\n",
+		new:  "		return v\n",
 	},
 	{
 		name: "backend-secrets-in-arguments", test: "TestWhereCredentialsAre", in: inBackend,
