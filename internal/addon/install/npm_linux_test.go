@@ -183,6 +183,7 @@ func TestD50ATreeIsInstalledAgainWithoutTheNetwork(t *testing.T) {
 		t.Fatal(err)
 	}
 	asked := r.Requests()
+	i.Timeout = bound / 3 // who waits for the registry fails
 	r.Break("*", tarballs.Fault{Silent: true})
 	if _, err := installTree(t, i, serverTree(), serverSpec); err != nil || r.Requests() != asked {
 		t.Errorf("%v, after %d requests more", err, r.Requests()-asked)
