@@ -3,6 +3,7 @@ package install
 import (
 	"archive/tar"
 	"context"
+	"encoding/hex"
 	"errors"
 	"net/http"
 	"os"
@@ -206,6 +207,37 @@ func TestD50ATreeIsInstalledAgainWithoutTheNetwork(t *testing.T) {
 	}
 }
 
+// Of what npm has kept a part only it is not tried without the network, which takes as long.
+func TestATreeOfWhichAPartIsKept(t *testing.T) {
+	t.Parallel()
+	i := forRegistry(t, "")
+	s := &session{Installer: i}
+	if s.mayHave(serverTree()) {
+		t.Error("nothing is kept")
+	}
+	keep := func(p tarballs.Package) {
+		sum, err := npm.Hash(p.Integrity())
+		name := hex.EncodeToString(sum)
+		path := filepath.Join(i.npmCache(), "_cacache/content-v2/sha512", name[:2], name[2:4], name[4:])
+		if err = errors.Join(err, os.MkdirAll(filepath.Dir(path), 0o755), os.WriteFile(path, nil, 0o644)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	keep(dep)
+	if s.mayHave(serverTree()) {
+		t.Error("one is missing")
+	}
+	keep(server)
+	tree := serverTree()
+	tree.Packages = append(tree.Packages, lock.Node{Path: "only-mac", Optional: true, Integrity: newer.Integrity()})
+	if !s.mayHave(tree) {
+		t.Error("all are kept that are for this system")
+	}
+	if err := os.Rename(filepath.Join(i.npmCache(), "_cacache/content-v2"), filepath.Join(i.npmCache(), "_cacache/content-v3")); err != nil || !s.mayHave(tree) {
+		t.Errorf("another npm is not asked: %v", err)
+	}
+}
+
 // Failures say what it was, in few words, and that a registry is slow is told from that it says no.
 func TestAFailureOfNPMIsExplained(t *testing.T) {
 	t.Parallel()
@@ -290,7 +322,7 @@ func TestPruneKeepsWhatIsNeededOfNPM(t *testing.T) {
 // Who makes locks has npm choose; what comes of it installs.
 func TestResolveTree(t *testing.T) {
 	t.Parallel()
-	scripted := tarballs.Package{Name: "scripted", Version: "1.0.0", Scripts: map[string]string{"install": "exit 1"}, Requires: map[string]string{"dep": "2.1.0"}}
+	scripted := tarballs.Package{Name: "scripted", Version: "1.0.0", Engine: ">=999", Scripts: map[string]string{"install": "exit 1"}, Requires: map[string]string{"dep": "2.1.0"}}
 	top := tarballs.Package{Name: "top", Version: "3.0.0", Requires: map[string]string{"dep": "*", "scripted": "*"}, Engine: ">=18"}
 	r := tarballs.Serve(t, dep, newer, scripted, top)
 	i := forRegistry(t, r.URL)
@@ -300,7 +332,7 @@ func TestResolveTree(t *testing.T) {
 		t.Fatal(err)
 	}
 	text := string(tree.Text())
-	if len(tree.Packages) != 4 || tree.Found("scripted", "dep").Version == tree.Found("top", "dep").Version || strings.Contains(text, "://") || strings.Count(text, `"scripts": true`) != 1 || strings.Count(text, ">=18") != 1 {
+	if len(tree.Packages) != 4 || tree.Found("scripted", "dep").Version == tree.Found("top", "dep").Version || strings.Contains(text, "://") || strings.Count(text, `"scripts": true`) != 1 || strings.Count(text, ">=18") != 1 || strings.Contains(text, ">=999") {
 		t.Errorf("%s", text)
 	}
 	modules, err := installTree(t, i, tree, specs)
