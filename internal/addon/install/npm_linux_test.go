@@ -289,33 +289,32 @@ func TestPruneKeepsWhatIsNeededOfNPM(t *testing.T) {
 	}
 	r.Break("*", tarballs.Fault{Status: http.StatusServiceUnavailable})
 	i.Offline = true
-	prune := func(keep ...npm.Spec) int64 {
-		t.Helper()
-		freed, err := i.Prune(t.Context(), nil, keep)
-		if err != nil {
-			t.Fatal(err)
-		}
-		i.checkClean(t)
-		return freed
+	freed, err := i.Prune(t.Context(), nil, []npm.Spec{{Name: "@m/server", Version: "1.0.0"}, {Name: "dep", Version: "2.1.0"}})
+	if err != nil || freed == 0 {
+		t.Errorf("%d bytes were freed, %v", freed, err)
 	}
-	needed := []npm.Spec{{Name: "@m/server", Version: "1.0.0"}, {Name: "dep", Version: "2.1.0"}}
-	prune(append([]npm.Spec{{Name: "@m/server", Version: "1.1.0"}, {Name: "dep", Version: "2.2.0"}}, needed...)...)
-	for name := range all {
-		if _, err := installTree(t, i, all[name], specs[name]); err != nil {
-			t.Errorf("%s was kept, and is gone: %v", name, err)
-		}
-	}
-	if freed := prune(needed...); freed == 0 {
-		t.Error("nothing was freed")
-	}
+	i.checkClean(t)
 	for name := range all {
 		if _, err := installTree(t, i, all[name], specs[name]); (err == nil) != (name == "server") {
 			t.Errorf("%s afterwards: %v", name, err)
 		}
 	}
-	prune()
-	if _, err := installTree(t, i, serverTree(), serverSpec); err == nil {
-		t.Error("the last one is still there")
+}
+
+// Which of what npm keeps is of a package that nobody needs; what cannot be told stays.
+func TestWhatGoesOfNPMsCache(t *testing.T) {
+	keep := []npm.Spec{{Name: "dep", Version: "2.1.0"}, {Name: "@m/server", Version: "1.0.0"}}
+	for key, want := range map[string]bool{
+		"https://r/dep": false, "https://r/other": true, "https://r/mirror/npm/other": true, "https://r/mirror/@m%2fserver": false, "https://r/@m%2fother": true,
+		"https://r/dep/-/dep-2.1.0.tgz": false, "https://r/dep/-/dep-2.2.0.tgz": true, "https://r/x/@m/server/-/server-1.0.0.tgz": false, "https://r/x/@m/server/-/server-1.0.0-rc.1.tgz": true,
+		"https://r/@n/dep/-/dep-2.1.0.tgz": true, "https://r/download/dep/2.1.0/0123456789": false, "https://r/download/@m/server/1.0.0/012": false, "https://r/download/other/1.0.0/012": true, "https://r/files/Dep_2.2.0": false, "https://r/dep/-/archive.tgz": false, "https://r/": false,
+	} {
+		if got := goes(request+key, keep); got != want {
+			t.Errorf("%s goes: %v", key, got)
+		}
+	}
+	if goes("https://r/other", keep) || goes("pacote:tarball:file:x", keep) {
+		t.Error("what is no answer of a registry goes")
 	}
 }
 
