@@ -47,6 +47,7 @@ const (
 	defaultLifetime = 300 * time.Second
 	minLifetime     = 60 * time.Second
 	sweepBound      = 5 * time.Second
+	listBound       = 2 * time.Second
 	sweepInterval   = time.Minute
 	closeBound      = 15 * time.Second
 )
