@@ -41,6 +41,7 @@ func table(root string) ([]byte, error) {
 		}
 		b.WriteByte('\n')
 	}
+	writeTools(&b)
 	all.writeSources(&b)
 	all.writeUnlocked(&b)
 	all.writeConflicts(&b)
