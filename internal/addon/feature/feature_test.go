@@ -47,6 +47,32 @@ func TestTheListIsRight(t *testing.T) {
 			}
 		}
 		checkSpecs(t, f)
+		checkEntry(t, f)
+	}
+}
+
+var (
+	entryForm    = regexp.MustCompile(`^(adapter:[a-z]+|module:[a-z_]+|node:\S+)$`)
+	variableForm = regexp.MustCompile(`^[A-Z][A-Z0-9_]*$`)
+)
+
+// A feature is started in a way that there is, and is given variables that are its own: none of Hermes', and none that
+// is a secret here and a setting there.
+func checkEntry(t *testing.T, f Feature) {
+	t.Helper()
+	given := slices.Concat(f.Credentials, f.Settings)
+	if f.Entry != "" && !entryForm.MatchString(f.Entry) || f.Entry == "" && (len(given) > 0 || len(f.Env) > 0 || len(f.Args) > 0) {
+		t.Errorf("%s: it is started as %q", f.Name, f.Entry)
+	}
+	for i, variable := range given {
+		if !variableForm.MatchString(variable) || strings.HasPrefix(variable, "HERMES_") || slices.Contains(given[:i], variable) {
+			t.Errorf("%s is given %q", f.Name, variable)
+		}
+	}
+	for variable := range f.Env {
+		if !variableForm.MatchString(variable) || slices.Contains(given, variable) {
+			t.Errorf("%s has the variable %q", f.Name, variable)
+		}
 	}
 }
 
@@ -114,7 +140,7 @@ func TestD39NoTwoFeaturesContradictEachOther(t *testing.T) {
 	}
 }
 
-// The contract's list, which an existing installation relies on, and one more.
+// The contract's list, which an existing installation relies on; one more search backend; and ready servers of tools.
 const contract = `
 provider.anthropic: anthropic==0.87.0
 mcp.filesystem: @modelcontextprotocol/server-filesystem@2026.8.31
@@ -162,6 +188,8 @@ tool.vision: Pillow==12.3.0
 tool.doc_extract: firecrawl-anydoc==0.2.4
 tool.computer_use: mcp==2.0.0 httpx2==2.7.0 starlette==1.3.1
 tool.trace_upload: huggingface-hub==1.24.0
+mcp.git: mcp-server-git==2026.10.10
+mcp.time: mcp-server-time==2026.10.10
 `
 
 func TestTheContractsFeaturesAreThereAndNoOthers(t *testing.T) {
