@@ -1,6 +1,7 @@
 package backend
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -57,7 +58,9 @@ func (b *Backend) Call(ctx context.Context, tool string, args json.RawMessage) (
 	}
 	limited, cancel := context.WithTimeout(ctx, b.launch.Bounds.Call)
 	defer cancel()
-	answer, err := b.session.CallTool(limited, &mcp.CallToolParams{Name: tool, Arguments: args})
+	var answer json.RawMessage
+	defer b.line.answers.forget(&answer)
+	_, err := b.session.CallTool(awaiting(limited, &answer), &mcp.CallToolParams{Name: tool, Arguments: args})
 	var refusal *jsonrpc.Error
 	switch {
 	case err == nil:
@@ -65,7 +68,7 @@ func (b *Backend) Call(ctx context.Context, tool string, args json.RawMessage) (
 	case ctx.Err() != nil:
 		return Result{}, ctx.Err()
 	case errors.As(err, &refusal):
-		return b.result(&mcp.CallToolResult{IsError: true, Content: []mcp.Content{&mcp.TextContent{Text: refusal.Message}}})
+		return b.refused(refusal.Message)
 	case limited.Err() != nil:
 		why := fmt.Sprintf("it did not answer within %s", b.launch.Bounds.Call)
 		return Result{}, unavailable.BackendFailed(why, b.lastWords(), ErrHangs).For(b.launch.Feature, nil)
@@ -102,25 +105,70 @@ func notAnObject(args json.RawMessage) error {
 }
 
 // result is an answer as callers get it. One that tells of a failure is an error's text, and has no secrets.
-func (b *Backend) result(answer *mcp.CallToolResult) (r Result, err error) {
-	r.Failed = answer.IsError
-	if r.Content, err = json.Marshal(answer.Content); err != nil {
+func (b *Backend) result(answer json.RawMessage) (Result, error) {
+	var parts struct {
+		Content    json.RawMessage `json:"content"`
+		Structured json.RawMessage `json:"structuredContent"`
+		Failed     bool            `json:"isError"`
+	}
+	if err := json.Unmarshal(answer, &parts); err != nil {
 		return Result{}, b.nonsense(err)
 	}
-	if answer.StructuredContent != nil {
-		if r.Structured, err = json.Marshal(answer.StructuredContent); err != nil {
+	r := Result{Content: parts.Content, Structured: parts.Structured, Failed: parts.Failed}
+	if isNothing(r.Content) {
+		r.Content = json.RawMessage("[]")
+	}
+	if isNothing(r.Structured) {
+		r.Structured = nil
+	}
+	if !r.Failed {
+		return r, nil
+	}
+	return b.withoutSecrets(r)
+}
+
+func isNothing(text json.RawMessage) bool { return len(text) == 0 || string(text) == "null" }
+
+// refused is the answer of a backend that did not call its tool.
+func (b *Backend) refused(why string) (Result, error) {
+	content, err := json.Marshal([]mcp.Content{&mcp.TextContent{Text: b.secrets.Hide(why)}})
+	return Result{Content: content, Failed: true}, err
+}
+
+// withoutSecrets takes the secrets out of a result's texts. A secret may be part of JSON itself, so it is not looked for
+// in the result as it stands.
+func (b *Backend) withoutSecrets(r Result) (Result, error) {
+	for _, part := range []*json.RawMessage{&r.Content, &r.Structured} {
+		if *part == nil {
+			continue
+		}
+		var value any
+		decoder := json.NewDecoder(bytes.NewReader(*part))
+		decoder.UseNumber()
+		err := decoder.Decode(&value)
+		if err == nil {
+			*part, err = json.Marshal(b.hide(value))
+		}
+		if err != nil {
 			return Result{}, b.nonsense(err)
 		}
-	}
-	if r.Failed {
-		r.Content, r.Structured = b.hide(r.Content), b.hide(r.Structured)
 	}
 	return r, nil
 }
 
-func (b *Backend) hide(text json.RawMessage) json.RawMessage {
-	if text == nil {
-		return nil
+// hide hides the secrets in all texts of a value.
+func (b *Backend) hide(value any) any {
+	switch v := value.(type) {
+	case string:
+		return b.secrets.Hide(v)
+	case []any:
+		for i := range v {
+			v[i] = b.hide(v[i])
+		}
+	case map[string]any:
+		for name := range v {
+			v[name] = b.hide(v[name])
+		}
 	}
-	return json.RawMessage(b.secrets.Hide(string(text)))
+	return value
 }

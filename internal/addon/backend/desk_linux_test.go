@@ -16,14 +16,21 @@ import (
 	"hermes.example/hermes/test/wheels"
 )
 
-func TestMain(m *testing.M) { os.Exit(sealed.Run(m)) }
+func TestMain(m *testing.M) {
+	if home := os.Getenv(errandVariable); home != "" {
+		os.Exit(keep(home))
+	}
+	os.Exit(sealed.Run(m))
+}
 
 // desk is a stage with add-ons: a real sealed runtime, whose core has the tests' server, an index, and a list of
 // features.
 type desk struct {
 	*stage
-	index *wheels.Index
-	env   map[string]string
+	index    *wheels.Index
+	env      map[string]string
+	features []feature.Feature
+	locks    string
 }
 
 // listed are the features: of the core alone, and of packages of the index. The server is the same for all.
@@ -41,19 +48,19 @@ func listed() []feature.Feature {
 	}
 }
 
-func newDesk(t *testing.T) *desk {
+func newDesk(t testing.TB) *desk {
 	t.Helper()
 	uv := wheels.UV(t)
-	server, err := os.ReadFile("testdata/server.py")
+	source, err := os.ReadFile("testdata/server.py")
 	if err != nil {
 		t.Fatal(err)
 	}
-	lib := wheels.Wheel{Name: "server-lib", Version: "1.0", Files: map[string]string{"test_server.py": string(server)}}
+	lib := wheels.Wheel{Name: "server-lib", Version: "1.0", Files: map[string]string{"test_server.py": string(source)}}
 	var offered []wheels.Wheel
 	for _, name := range []string{"one", "two", "three"} {
 		offered = append(offered, wheels.Wheel{Name: "sdk-" + name, Version: "1.0", Files: map[string]string{"sdk_" + name + ".py": "version = '1.0'\n"}})
 	}
-	d := &desk{stage: newStage(t), index: wheels.Serve(t, offered...)}
+	d := &desk{stage: newStage(t), index: wheels.Serve(t, offered...), features: listed(), locks: t.TempDir()}
 	d.env = map[string]string{"PATH": filepath.Dir(uv) + ":/usr/bin:/bin", "HERMES_HOME": d.home, core.Variable: sealed.New(t, lib).Root,
 		"UV_DEFAULT_INDEX": d.index.URL, "UV_HTTP_RETRIES": "0", "HOME": t.TempDir(), "TZ": "UTC", "UNRELATED_TOKEN": "not for backends"}
 	t.Cleanup(func() { sealed.Remove(d.home) })
@@ -67,7 +74,7 @@ func (d *desk) addons() *addon.Manager {
 		environ = append(environ, name+"="+d.env[name])
 	}
 	return addon.New(addon.Options{Lookup: func(name string) (string, bool) { value, ok := d.env[name]; return value, ok },
-		Environ: environ, Features: listed(), Timeout: bound})
+		Environ: environ, Features: d.features, Locks: d.locks, Timeout: bound})
 }
 
 // pool is one whose backends are ended with the test.
@@ -105,17 +112,38 @@ func (d *desk) process(p *Pool, name string, vars map[string]string) int {
 // becomes waits until the pool's processes are in these phases.
 func (d *desk) becomes(p *Pool, want ...Phase) {
 	d.Helper()
-	for {
+	d.until(func() (any, bool) {
 		phases := make([]Phase, 0)
 		for _, s := range p.Status() {
 			phases = append(phases, s.Phase)
 		}
-		if slices.Equal(phases, want) {
+		return phases, slices.Equal(phases, want)
+	})
+}
+
+// busy waits until so many calls are under way.
+func (d *desk) busy(p *Pool, want int) {
+	d.Helper()
+	d.until(func() (any, bool) {
+		n := 0
+		for _, s := range p.Status() {
+			n += s.Calls
+		}
+		return n, n == want
+	})
+}
+
+func (d *desk) until(holds func() (any, bool)) {
+	d.Helper()
+	ctx := d.ctx()
+	for {
+		now, is := holds()
+		if is {
 			return
 		}
 		select {
-		case <-d.ctx().Done():
-			d.Fatalf("%v, want %v", phases, want)
+		case <-ctx.Done():
+			d.Fatalf("it stays %v", now)
 		case <-time.After(5 * time.Millisecond):
 		}
 	}

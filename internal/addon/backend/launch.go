@@ -1,7 +1,6 @@
 package backend
 
 import (
-	"cmp"
 	"fmt"
 	"maps"
 	"os"
@@ -12,6 +11,7 @@ import (
 
 	"hermes.example/hermes/internal/addon"
 	"hermes.example/hermes/internal/addon/feature"
+	"hermes.example/hermes/internal/addon/unavailable"
 	"hermes.example/hermes/internal/config"
 )
 
@@ -34,6 +34,11 @@ func (p *Pool) launch(f feature.Feature, held *addon.Held, given map[string]stri
 		return Launch{}, fmt.Errorf("cannot make its directory: %w", err)
 	}
 	workspace := filepath.Join(p.o.Home, "workspace")
+	if mentions(f, "{workspace}") {
+		if err := os.MkdirAll(workspace, 0o700); err != nil {
+			return Launch{}, fmt.Errorf("cannot make the workspace: %w", err)
+		}
+	}
 	fill := strings.NewReplacer("{data}", data, "{workspace}", workspace)
 	env := map[string]string{"HOME": data, "LANG": "C.UTF-8", config.LazyInstallTarget: os.DevNull}
 	for _, variable := range p.o.Addons.Environ {
@@ -55,6 +60,16 @@ func (p *Pool) launch(f feature.Feature, held *addon.Held, given map[string]stri
 	return Launch{Feature: f.Name, Argv: argv, Dir: data, Env: env, Secrets: f.Credentials, Bounds: p.o.Bounds}, err
 }
 
+// mentions says whether a feature is told of a place.
+func mentions(f feature.Feature, place string) bool {
+	for _, text := range slices.Concat(f.Args, slices.Collect(maps.Values(f.Env))) {
+		if strings.Contains(text, place) {
+			return true
+		}
+	}
+	return false
+}
+
 // declared are those of the variables that a feature is given.
 func declared(f feature.Feature, vars map[string]string) map[string]string {
 	given := make(map[string]string)
@@ -74,21 +89,21 @@ func program(f feature.Feature, held *addon.Held, path string) ([]string, error)
 	case "adapter", "module":
 		return []string{held.Python, "-I", "-B", "-m", "hermes_host", kind, what}, nil
 	case "node":
-		node, err := findProgram("node", path)
-		if err != nil {
-			return nil, fmt.Errorf("there is no Node.js: %w; install it, version 20 or later", err)
+		node := findProgram("node", path)
+		if node == "" {
+			return nil, unavailable.NoNode()
 		}
-		return []string{node, filepath.Join(held.Generation.Dir, "node", f.Name, "node_modules", filepath.FromSlash(what))}, nil
+		return []string{node, filepath.Join(held.Generation.Node(f.Name), filepath.FromSlash(what))}, nil
 	}
 	return nil, fmt.Errorf("nobody knows how to start %q", f.Entry)
 }
 
 // findProgram looks where the backend itself would.
-func findProgram(name, path string) (string, error) {
-	for _, dir := range filepath.SplitList(cmp.Or(path, "/usr/local/bin:/usr/bin:/bin")) {
+func findProgram(name, path string) string {
+	for _, dir := range filepath.SplitList(path) {
 		if found, err := exec.LookPath(filepath.Join(dir, name)); err == nil && filepath.IsAbs(found) {
-			return found, nil
+			return found
 		}
 	}
-	return "", fmt.Errorf("no %s on the PATH", name)
+	return ""
 }

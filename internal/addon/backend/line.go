@@ -24,6 +24,7 @@ type line struct {
 	partial []byte // of a line; only the process's output comes here
 	in      chan jsonrpc.Message
 	out     chan []byte
+	answers answers
 	// asked is how many requests of the process wait for our answer.
 	asked  atomic.Int32
 	ended  chan struct{}
@@ -110,6 +111,7 @@ func (o output) pass(message jsonrpc.Message) error {
 			return errEnded
 		}
 	}
+	o.answers.keep(message)
 	select {
 	case o.in <- message:
 		return nil
@@ -159,6 +161,7 @@ func (l *line) Write(ctx context.Context, message jsonrpc.Message) error {
 	if err != nil {
 		return err
 	}
+	l.answers.await(ctx, message)
 	select {
 	case l.out <- append(text, '\n'):
 		if _, answer := message.(*jsonrpc.Response); answer {

@@ -141,11 +141,6 @@ func (p *Pool) enter(f feature.Feature, e addon.Ensured, given map[string]string
 	if p.closed {
 		return nil, p.refuse(f, "backends are being stopped")
 	}
-	for _, other := range p.slots {
-		if other.key.feature == f.Name && other.key.generation != e.Generation {
-			p.retire(other)
-		}
-	}
 	s := p.slots[k]
 	if s != nil && s.ended() {
 		p.retire(s)

@@ -151,14 +151,14 @@ func TestACrashIsFollowedByANewProcess(t *testing.T) {
 // One call that hangs ends the process when the others that it has are answered, and the next call has a new one.
 func TestAHangIsFollowedByANewProcess(t *testing.T) {
 	d := newDesk(t)
-	p := d.pool(func(o *Options) { o.Bounds.Call = 2 * time.Second })
+	p := d.pool(func(o *Options) { o.Bounds.Call = 3 * time.Second })
 	first := d.process(p, "core.server", nil)
 	other := make(chan error, 1)
-	go func() {
-		time.Sleep(time.Second)
-		_, err := p.Call(d.ctx(), "core.server", "slowly", marshal(object{"seconds": 1.5}), nil)
+	// It begins in the middle of the other's time, and is answered after that and within its own.
+	time.AfterFunc(1500*time.Millisecond, func() {
+		_, err := p.Call(d.ctx(), "core.server", "slowly", marshal(object{"seconds": 2}), nil)
 		other <- err
-	}()
+	})
 	if _, err := p.Call(d.ctx(), "core.server", "hang", nil, nil); !errors.Is(err, ErrHangs) {
 		t.Error(err)
 	}
@@ -242,12 +242,7 @@ func TestTheNumberOfProcessesIsBounded(t *testing.T) {
 	for _, key := range []string{"key-1", "key-2"} {
 		busy.Go(func() { p.Call(d.ctx(), "core.server", "slowly", marshal(object{"seconds": 1}), vars(key)) })
 	}
-	for n := 0; n < 2; {
-		n = 0
-		for _, s := range p.Status() {
-			n += s.Calls
-		}
-	}
+	d.busy(p, 2)
 	_, err := p.Tools(d.ctx(), "core.other", nil)
 	if !errors.Is(err, unavailable.Backend) || !strings.Contains(err.Error(), "2 backends are at work already") {
 		t.Error(err)
@@ -265,9 +260,7 @@ func TestAGenerationIsReplacedWhileABackendRuns(t *testing.T) {
 		_, err := p.Call(d.ctx(), "sdk.one", "slowly", marshal(object{"seconds": 3}), nil)
 		slow <- err
 	}()
-	for p.Status()[0].Calls == 0 {
-		time.Sleep(time.Millisecond)
-	}
+	d.busy(p, 1)
 	m := d.addons()
 	if _, err := m.Ensure(d.ctx(), "sdk.three"); err != nil {
 		t.Fatal(err)

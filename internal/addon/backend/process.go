@@ -30,6 +30,7 @@ type Backend struct {
 	secrets lastwords.Secrets
 	kill    context.CancelFunc
 	done    chan struct{}
+	left    error // what could not be removed; set when it is done
 
 	mu   sync.Mutex
 	why  string // it has ended
@@ -59,10 +60,10 @@ func Start(ctx context.Context, m *sandbox.Manager, home string, l Launch) (*Bac
 	defer cancel()
 	id := sandbox.Identity{Home: home, Task: "addon-" + l.Feature + "-" + random()}
 	box, err := m.Ensure(limited, id, sandbox.Spec{Network: sandbox.NetworkHost, Ephemeral: true})
-	if ctx.Err() != nil {
-		return nil, ctx.Err()
-	}
 	if err != nil {
+		if ctx.Err() != nil {
+			return nil, ctx.Err()
+		}
 		return nil, unavailable.BackendFailed(b.secrets.Hide(err.Error()), "", err).For(l.Feature, nil)
 	}
 	b.box, b.line = box, newLine(l.Bounds.Answer, &b.words, b.end)
@@ -128,9 +129,7 @@ func (b *Backend) run(ctx context.Context) {
 	b.box.Close()
 	removing, cancel := context.WithTimeout(context.Background(), removal)
 	defer cancel()
-	if err := b.manager.Remove(removing, b.box.Identity(), true); err != nil {
-		b.words.Write([]byte("hermes: " + err.Error() + "\n"))
-	}
+	b.left = b.manager.Remove(removing, b.box.Identity(), true)
 }
 
 // told is how a process ended, in words.
@@ -197,8 +196,9 @@ func (b *Backend) failure() error {
 	return unavailable.BackendFailed(b.why, b.said, nil).For(b.launch.Feature, nil)
 }
 
-// Close ends the backend and waits until nothing of it is left. Its input ends first, which is how it is told.
-func (b *Backend) Close() {
+// Close ends the backend and waits until nothing of it is left, or says what is. Its input ends first, which is how it
+// is told.
+func (b *Backend) Close() error {
 	b.because("it was stopped")
 	b.line.Close()
 	select {
@@ -207,4 +207,5 @@ func (b *Backend) Close() {
 		b.kill()
 		<-b.done
 	}
+	return b.left
 }

@@ -88,6 +88,7 @@ func (p *Pool) run(s *slot, f feature.Feature, e addon.Ensured, given map[string
 	held, err := p.o.Addons.Hold(p.life, e)
 	if err == nil {
 		defer held.Close()
+		p.supersede(s)
 		s.backend, err = p.start(f, held, given)
 	}
 	s.err = p.about(f, err)
@@ -100,7 +101,9 @@ func (p *Pool) run(s *slot, f feature.Feature, e addon.Ensured, given map[string
 		case <-s.leave:
 			asked = true
 		}
-		s.backend.Close()
+		if err := s.backend.Close(); err != nil {
+			p.o.Log.Warn("cannot remove all of a backend", "feature", f.Name, "why", err)
+		}
 	}
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -109,6 +112,17 @@ func (p *Pool) run(s *slot, f feature.Feature, e addon.Ensured, given map[string
 		p.ended(s)
 	}
 	p.retire(s)
+}
+
+// supersede retires the processes of the same feature that have another generation: this one is now.
+func (p *Pool) supersede(s *slot) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	for _, other := range p.slots {
+		if other.key.feature == s.key.feature && other.key.generation != s.key.generation {
+			p.retire(other)
+		}
+	}
 }
 
 // ended notes why a process ended that nobody had asked to.

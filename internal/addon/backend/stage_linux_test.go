@@ -23,16 +23,15 @@ const secret = "sk-3f9c-never-seen"
 
 // stage is a home in which backends run.
 type stage struct {
-	*testing.T
-	home     string
-	manager  *sandbox.Manager
-	launched int
+	testing.TB
+	home    string
+	manager *sandbox.Manager
 }
 
 // interpreter is one that starts quickly: a server of a test needs the standard library only.
 const interpreter = "/usr/bin/python3"
 
-func newStage(t *testing.T) *stage {
+func newStage(t testing.TB) *stage {
 	t.Helper()
 	if _, err := os.Stat(interpreter); err != nil {
 		t.Skip("there is no ", interpreter)
@@ -48,7 +47,7 @@ func newStage(t *testing.T) *stage {
 	if err != nil {
 		t.Fatal(err)
 	}
-	s := &stage{T: t, home: t.TempDir(), manager: sandbox.NewManager(engine, sandbox.Options{NoSweep: true})}
+	s := &stage{TB: t, home: t.TempDir(), manager: sandbox.NewManager(engine, sandbox.Options{NoSweep: true})}
 	t.Cleanup(func() {
 		left, err := s.manager.List(context.Background(), s.home)
 		if err != nil || len(left) > 0 {
@@ -68,15 +67,17 @@ func (s *stage) ctx() context.Context {
 }
 
 // launch is how the tests' server is started.
-func (s *stage) launch(args ...string) Launch {
+func (s *stage) launch(args ...string) Launch { return server(s.home, args...) }
+
+func server(home string, args ...string) Launch {
 	script, err := filepath.Abs("testdata/server.py")
 	if err != nil {
-		s.Fatal(err)
+		panic(err)
 	}
 	return Launch{
-		Feature: "test.server", Argv: append([]string{interpreter, "-I", "-S", script}, args...), Dir: s.home,
-		Env: map[string]string{"API_KEY": secret, "HOME": s.home}, Secrets: []string{"API_KEY"},
-		Bounds: Bounds{Start: bound, Call: bound},
+		Feature: "test.server", Argv: append([]string{interpreter, "-I", "-S", script}, args...), Dir: home,
+		Env: map[string]string{"API_KEY": secret, "HOME": home}, Secrets: []string{"API_KEY"},
+		Bounds: Bounds{Start: bound, Call: bound / 3},
 	}
 }
 
@@ -86,7 +87,11 @@ func (s *stage) start(l Launch) *Backend {
 	if err != nil {
 		s.Fatal(err)
 	}
-	s.Cleanup(b.Close)
+	s.Cleanup(func() {
+		if err := b.Close(); err != nil {
+			s.Error(err)
+		}
+	})
 	return b
 }
 
@@ -128,6 +133,17 @@ func (s *stage) fails(err error, words ...string) {
 	}
 	if strings.Contains(err.Error(), secret) || strings.Contains(err.Error(), "\n") {
 		s.Errorf("%q", err)
+	}
+}
+
+// begun waits until a backend has been called so often.
+func (s *stage) begun(b *Backend, calls int) {
+	s.Helper()
+	ctx := s.ctx()
+	for s.called(b, "begun", object{})["others"].(float64) < float64(calls) {
+		if ctx.Err() != nil {
+			s.Fatal("the calls do not arrive")
+		}
 	}
 }
 

@@ -18,9 +18,15 @@ func TestABackendAnswers(t *testing.T) {
 	if answer["text"] != "line\nbreak é" || answer["n"] != 1.0 {
 		t.Errorf("%v", answer)
 	}
-	result, err := b.Call(s.ctx(), "echo", nil)
-	if err != nil || string(result.Content) != `[{"type":"text","text":"done"}]` || result.Failed {
+	result, err := b.Call(s.ctx(), "echo", []byte(`{"number":9007199254740993,"amount":1.10}`))
+	if err != nil || string(result.Content) != `[{"type": "text", "text": "done"}]` || result.Failed {
 		t.Errorf("%s, %v", result.Content, err)
+	}
+	if string(result.Structured) != `{"number": 9007199254740993, "amount": 1.1}` {
+		t.Errorf("a result is not as it came: %s", result.Structured)
+	}
+	if n := len(b.line.answers.awaited); n > 0 {
+		t.Errorf("%d answers are still awaited", n)
 	}
 	if _, err := b.Call(s.ctx(), "echo", []byte("{\n \"a\":\n 1}")); err != nil {
 		t.Errorf("arguments of several lines: %v", err)

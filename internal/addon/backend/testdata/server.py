@@ -178,9 +178,13 @@ def cancelled(id, a):
     answer(id, cancelled=told)
 
 
-told, asked, answers = [], {}, []
+def begun(id, a):
+    answer(id, others=called[0])
+
+
+told, asked, answers, called = [], {}, [], [0]
 calls = (echo, slowly, hang, crash, kill_itself, answer_and_crash, rubbish, flood, another_id, large, endless, other_encoding, deep, batch)
-calls += (no_result, fail, refuse, close_output, leak, bear, environment, imports, peek, ask, ask_and_never_read, notify, cancelled)
+calls += (no_result, fail, refuse, close_output, leak, bear, environment, imports, peek, ask, ask_and_never_read, notify, cancelled, begun)
 tools = {f.__name__: f for f in calls}
 
 
@@ -192,6 +196,7 @@ def handle(m):
         send({"id": id, "result": {"tools": [{"name": n, "description": "", "inputSchema": {"type": "object"}} for n in tools]}})
     elif method == "tools/call":
         call = (id, m["params"].get("arguments", {}))
+        called[0] += m["params"]["name"] != "begun"
         threading.Thread(target=tools[m["params"]["name"]], args=call, daemon=True).start()
     elif method == "notifications/cancelled":
         told.append(m["params"]["requestId"])
