@@ -200,6 +200,9 @@ func (p *Pool) give(s *slot, err error) {
 	case err == nil:
 		delete(p.failures, s.key)
 	}
+	if s.ended() {
+		p.retire(s)
+	}
 	if s.calls > 0 {
 		return
 	}
@@ -222,6 +225,7 @@ func (p *Pool) idle(s *slot, entered int) {
 
 // retire takes a slot out of use. It ends when its calls are done.
 func (p *Pool) retire(s *slot) {
+	p.note(s)
 	if s.retired = true; p.slots[s.key] == s {
 		delete(p.slots, s.key)
 	}

@@ -47,6 +47,7 @@ type slot struct {
 	idle      *time.Timer // runs while there are no calls
 	retired   bool
 	dismissed bool
+	noted     bool // why it ended
 }
 
 func newSlot(k key, now time.Time) *slot {
@@ -93,13 +94,11 @@ func (p *Pool) run(s *slot, f feature.Feature, e addon.Ensured, given map[string
 	}
 	s.err = p.about(f, err)
 	close(s.ready)
-	asked := false
 	if s.err == nil {
 		p.o.Log.Info("started a backend", "feature", f.Name, "generation", e.Generation, "seconds", p.o.Now().Sub(s.began).Seconds())
 		select {
 		case <-s.backend.Done():
 		case <-s.leave:
-			asked = true
 		}
 		if err := s.backend.Close(); err != nil {
 			p.o.Log.Warn("cannot remove all of a backend", "feature", f.Name, "why", err)
@@ -108,9 +107,6 @@ func (p *Pool) run(s *slot, f feature.Feature, e addon.Ensured, given map[string
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	delete(p.running, s)
-	if !asked && !p.closed {
-		p.ended(s)
-	}
 	p.retire(s)
 }
 
@@ -125,8 +121,12 @@ func (p *Pool) supersede(s *slot) {
 	}
 }
 
-// ended notes why a process ended that nobody had asked to.
-func (p *Pool) ended(s *slot) {
+// note notes why a process ended that nobody had asked to, once: whoever sees it first, so that the next call knows.
+func (p *Pool) note(s *slot) {
+	if p.closed || s.dismissed || s.noted || !s.ended() {
+		return
+	}
+	s.noted = true
 	why := s.err
 	if why == nil {
 		why = s.backend.failure()
