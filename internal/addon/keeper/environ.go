@@ -1,6 +1,7 @@
 package keeper
 
 import (
+	"path/filepath"
 	"slices"
 	"strings"
 )
@@ -14,14 +15,29 @@ var handed = []string{
 	"SSL_CERT_FILE", "SSL_CERT_DIR", "REQUESTS_CA_BUNDLE", "CURL_CA_BUNDLE", "NODE_EXTRA_CA_CERTS",
 }
 
+// places are those of them that say where something is. A keeper is in another directory than who starts it.
+var places = []string{"HOME", "TMPDIR", "HERMES_HOME", "HERMES_RUNTIME", "HERMES_LAZY_INSTALL_TARGET", "TERMINAL_SANDBOX_DIR"}
+
 // Environ is what a keeper gets of a caller's environment, in an order that is always the same. An empty variable is
 // one that is not set.
 func Environ(environ []string) (kept []string) {
 	for _, variable := range environ {
 		if name, value, _ := strings.Cut(variable, "="); value != "" && slices.Contains(handed, name) {
-			kept = append(kept, variable)
+			kept = append(kept, name+"="+meantBy(name, value))
 		}
 	}
 	slices.Sort(kept)
 	return slices.Compact(kept)
+}
+
+// meantBy is a variable's value as one means it who is in another directory. A "~" is the same everywhere.
+func meantBy(name, value string) string {
+	place := strings.TrimSpace(value)
+	if !slices.Contains(places, name) || place == "" || place[0] == '~' {
+		return value
+	}
+	if absolute, err := filepath.Abs(place); err == nil {
+		return absolute
+	}
+	return value
 }

@@ -10,6 +10,7 @@ import (
 	"os"
 	"os/signal"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"syscall"
@@ -268,6 +269,17 @@ func TestTheKeeperHasNothingOfWhoStartedIt(t *testing.T) {
 func TestEnvironHasNoSecrets(t *testing.T) {
 	got := Environ([]string{"PATH=/bin", "EXA_API_KEY=x", "HERMES_HOME=/h", "AWS_SECRET_ACCESS_KEY=y", "HTTPS_PROXY=p", "PATH=/bin", "NO_PROXY=", "API_SERVER_KEY=z"})
 	if strings.Join(got, " ") != "HERMES_HOME=/h HTTPS_PROXY=p PATH=/bin" {
+		t.Errorf("%q", got)
+	}
+}
+
+// The keeper's own directory is another one.
+func TestEnvironSaysWherePlacesAreFromEverywhere(t *testing.T) {
+	dir := t.TempDir()
+	t.Chdir(dir)
+	got := Environ([]string{"HERMES_HOME=h", "HERMES_RUNTIME= ../rt", "HOME=~", "TERMINAL_SANDBOX_DIR=~/s", "TZ=UTC", "TMPDIR=/tmp"})
+	want := []string{"HERMES_HOME=" + dir + "/h", "HERMES_RUNTIME=" + filepath.Dir(dir) + "/rt", "HOME=~", "TERMINAL_SANDBOX_DIR=~/s", "TMPDIR=/tmp", "TZ=UTC"}
+	if !slices.Equal(got, want) {
 		t.Errorf("%q", got)
 	}
 }
