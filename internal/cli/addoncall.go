@@ -127,7 +127,7 @@ func runAddonCall(ctx context.Context, a *app, args []string, o callOptions) err
 		return cannot("write the answer", err)
 	}
 	if result.Failed {
-		return fmt.Errorf("cannot call %s of %s: it says: %s", printable(args[1]), by.Name, contentText(result))
+		return fmt.Errorf("cannot call %s of %s: %s", printable(args[1]), by.Name, complaint(result))
 	}
 	return nil
 }

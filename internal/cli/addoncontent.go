@@ -20,6 +20,7 @@ type block struct {
 	Resource struct {
 		URI  string `json:"uri"`
 		Text string `json:"text"`
+		Blob string `json:"blob"` // base64
 	} `json:"resource"`
 }
 
@@ -39,6 +40,21 @@ func contentText(r backend.Result) string {
 	return strings.Join(texts, "\n")
 }
 
+// longestComplaint is how much of a failure one reads on a terminal.
+const longestComplaint = 2000
+
+// complaint is what a tool says that failed, for one line.
+func complaint(r backend.Result) string {
+	text := strings.TrimSpace(contentText(r))
+	if text == "" {
+		return "it does not say why"
+	}
+	if runes := []rune(text); len(runes) > longestComplaint {
+		text = string(runes[:longestComplaint]) + "… (--json prints all of it)"
+	}
+	return "it says: " + text
+}
+
 // writeContent prints an answer for people: its text, else its object; what is neither is named. What a tool has from
 // the network must not drive a terminal.
 func (a *app) writeContent(r backend.Result) error {
@@ -53,9 +69,10 @@ func (a *app) writeContent(r backend.Result) error {
 		text += "\n"
 	}
 	for _, b := range contentBlocks(r) {
+		data := b.Data + b.Resource.Blob
 		switch {
-		case b.Data != "":
-			a.say("there is %s of %s, too: --json prints it", b.Type, size(int64(len(b.Data))*3/4))
+		case data != "":
+			a.say("there is %s of %s, too: --json prints it", b.Type, size(int64(len(data))*3/4))
 		case b.Type == "resource_link":
 			text += fmt.Sprintln(harmless(b.URI))
 		}

@@ -17,6 +17,7 @@ func TestAnAnswerAsText(t *testing.T) {
 		"a file":                {`[{"type":"resource","resource":{"uri":"file:///x","text":"inside"}}]`, ``, "inside\n", ""},
 		"a link":                {`[{"type":"resource_link","uri":"file:///x\u001b[31m"}]`, ``, "file:///x\uFFFD[31m\n", ""},
 		"a sound":               {`[{"type":"audio","mimeType":"audio/mpeg","data":"AAAAAAAA"}]`, ``, "", "hermes: there is audio of 6 B, too: --json prints it\n"},
+		"a file of bytes":       {`[{"type":"resource","resource":{"uri":"file:///x","blob":"AAAAAAAA"}}]`, ``, "", "hermes: there is resource of 6 B, too: --json prints it\n"},
 		"nothing":               {`[]`, ``, "", ""},
 		"something else":        {`{"odd":1}`, ``, "", ""},
 	} {
@@ -24,6 +25,18 @@ func TestAnAnswerAsText(t *testing.T) {
 		r := backend.Result{Content: json.RawMessage(test.content), Structured: json.RawMessage(test.structured)}
 		if err := a.writeContent(r); err != nil || stdout.String() != test.out || stderr.String() != test.said {
 			t.Errorf("%s: %q, %q, %v", name, stdout, stderr, err)
+		}
+	}
+}
+
+func TestAFailureIsALineThatCanBeRead(t *testing.T) {
+	for content, want := range map[string]string{
+		`[{"type":"text","text":"401\n"}]`: "it says: 401",
+		`[]`:                               "it does not say why",
+		`[{"type":"text","text":"` + strings.Repeat("é", 5000) + `"}]`: "it says: " + strings.Repeat("é", longestComplaint) + "… (--json prints all of it)",
+	} {
+		if got := complaint(backend.Result{Failed: true, Content: json.RawMessage(content)}); got != want {
+			t.Errorf("%.100s", got)
 		}
 	}
 }

@@ -19,12 +19,17 @@ import (
 // process again.
 var ErrHangs = errors.New("it hangs")
 
-// mostTools is how many tools a backend may have.
-const mostTools = 1000
+// What a backend may say of its tools. All of it is kept as long as the backend is.
+const (
+	mostTools    = 1000
+	longestName  = 128 // bytes; the protocol recommends no more
+	largestTools = 4 << 20
+)
 
 // listTools asks for all tools. A backend that always has one more page is not believed.
 func listTools(ctx context.Context, session *mcp.ClientSession) ([]Tool, error) {
 	var tools []Tool
+	size := 0
 	for t, err := range session.Tools(ctx, nil) {
 		if err != nil {
 			return nil, err
@@ -32,9 +37,15 @@ func listTools(ctx context.Context, session *mcp.ClientSession) ([]Tool, error) 
 		if len(tools) == mostTools {
 			return nil, fmt.Errorf("it has more than %d tools", mostTools)
 		}
+		if len(t.Name) > longestName {
+			return nil, fmt.Errorf("its tool %.20q… has a name of more than %d bytes", t.Name, longestName)
+		}
 		schema, err := json.Marshal(t.InputSchema)
 		if err != nil {
 			return nil, fmt.Errorf("its tool %q has no schema: %w", t.Name, err)
+		}
+		if size += len(t.Description) + len(schema); size > largestTools {
+			return nil, fmt.Errorf("what it says of its tools has more than %d bytes", largestTools)
 		}
 		tools = append(tools, Tool{Name: t.Name, Description: t.Description, Input: schema})
 	}
@@ -84,6 +95,9 @@ func (b *Backend) nonsense(err error) error {
 	return unavailable.BackendFailed("its answer cannot be used: "+b.secrets.Hide(err.Error()), b.lastWords(), nil).For(b.launch.Feature, nil)
 }
 
+// mostNamed is how many tools an error names.
+const mostNamed = 50
+
 func (b *Backend) knows(tool string) error {
 	var names []string
 	for _, t := range b.tools {
@@ -91,6 +105,9 @@ func (b *Backend) knows(tool string) error {
 			return nil
 		}
 		names = append(names, t.Name)
+	}
+	if more := len(names) - mostNamed; more > 0 {
+		names = append(names[:mostNamed], fmt.Sprintf("and %d more", more))
 	}
 	return fmt.Errorf("cannot call %q of %s: it has no such tool; it has %s", tool, b.launch.Feature, strings.Join(names, ", "))
 }

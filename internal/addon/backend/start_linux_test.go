@@ -78,6 +78,19 @@ func TestAnotherProtocolAtTheStart(t *testing.T) {
 	s.fails(err, "unsupported protocol version")
 }
 
+// What is said of tools is kept, and repeated.
+func TestToolsThatTakeTooMuch(t *testing.T) {
+	s := newStage(t)
+	_, err := Start(s.ctx(), s.manager, s.home, s.launch("named at length"))
+	s.fails(err, `its tool "xxxxxxxxxxxxxxxxxxxx"… has a name of more than 128 bytes`)
+	_, err = Start(s.ctx(), s.manager, s.home, s.launch("verbose"))
+	s.fails(err, "what it says of its tools has more than 4194304 bytes")
+	_, err = s.start(s.launch("many")).Call(s.ctx(), "none of them", nil)
+	if err == nil || !strings.HasSuffix(err.Error(), " more") || len(err.Error()) > 1000 {
+		t.Error(err)
+	}
+}
+
 func TestACallerThatLeavesDuringTheStartLeavesNothing(t *testing.T) {
 	s := newStage(t)
 	ctx, cancel := context.WithTimeout(s.ctx(), 300*time.Millisecond)

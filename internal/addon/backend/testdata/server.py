@@ -182,6 +182,7 @@ def begun(id, a):
     answer(id, others=called[0])
 
 
+about = ""
 told, asked, answers, called = [], {}, [], [0]
 calls = (echo, slowly, hang, crash, kill_itself, answer_and_crash, rubbish, flood, another_id, large, endless, other_encoding, deep, batch)
 calls += (no_result, fail, refuse, close_output, leak, bear, environment, imports, peek, ask, ask_and_never_read, notify, cancelled, begun)
@@ -193,7 +194,7 @@ def handle(m):
     if method == "initialize":
         send({"id": id, "result": {"protocolVersion": m["params"]["protocolVersion"], "capabilities": {"tools": {}}, "serverInfo": {"name": "t", "version": "1"}}})
     elif method == "tools/list":
-        send({"id": id, "result": {"tools": [{"name": n, "description": "", "inputSchema": {"type": "object"}} for n in tools]}})
+        send({"id": id, "result": {"tools": [{"name": n, "description": about, "inputSchema": {"type": "object"}} for n in tools]}})
     elif method == "tools/call":
         call = (id, m["params"].get("arguments", {}))
         called[0] += m["params"]["name"] != "begun"
@@ -220,6 +221,12 @@ if mode == "silent":
 if mode == "deaf":
     send({"id": 1, "result": {}})
     time.sleep(600)
+if mode == "named at length":
+    tools["x" * 1000] = echo
+if mode == "many":
+    tools.update({"tool%d" % n: echo for n in range(100)})
+if mode == "verbose":
+    about = "x" * 200000
 if mode == "noisy":
     raw(b"Welcome to the server!\n")
 for line in sys.stdin:
