@@ -1,7 +1,9 @@
 package cli
 
 import (
+	"context"
 	"log/slog"
+	"sync"
 	"time"
 
 	"hermes.example/hermes/internal/addon"
@@ -17,6 +19,8 @@ type pool struct {
 	*backend.Pool
 	sandboxes *sandbox.Manager
 	log       *slog.Logger
+	stop      context.CancelFunc
+	work      sync.WaitGroup
 }
 
 // newPool starts backends in this process. Their sandboxes are of the local engine, whichever the configuration chooses
@@ -27,11 +31,26 @@ func newPool(c config.Config, addons *addon.Manager, idle time.Duration, log *sl
 		return nil, cannot("run backends here", err)
 	}
 	sandboxes := newManager(c, engine)
-	return &pool{backend.NewPool(backend.Options{Addons: addons, Sandboxes: sandboxes, Home: c.Home, Idle: idle, Log: log}), sandboxes, log}, nil
+	life, stop := context.WithCancel(context.Background())
+	p := &pool{Pool: backend.NewPool(backend.Options{Addons: addons, Sandboxes: sandboxes, Home: c.Home, Idle: idle, Log: log}), sandboxes: sandboxes, log: log, stop: stop}
+	if c.OrphanReaper {
+		p.work.Go(func() { p.sweep(life, c.Home) })
+	}
+	return p, nil
+}
+
+// sweep removes the sandboxes of backends whose process was killed. No backend's own sandbox is an occasion for it: they
+// are ephemeral.
+func (p *pool) sweep(ctx context.Context, home string) {
+	if _, err := p.sandboxes.Prune(ctx, home, false); err != nil && ctx.Err() == nil {
+		p.log.Warn("cannot remove the sandboxes of backends that were killed", "why", err)
+	}
 }
 
 func (p *pool) Close() {
 	p.Pool.Close()
+	p.stop()
+	p.work.Wait()
 	if err := p.sandboxes.Close(); err != nil {
 		p.log.Warn("cannot end a sandbox of a backend", "why", err)
 	}

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"strconv"
 	"strings"
 	"syscall"
@@ -51,6 +52,30 @@ func answered(r Result, err error) (answer object) {
 // Whoever has a backend is killed, and nothing of the backend is left: neither itself nor what it has started.
 func TestABackendEndsWithWhoeverHasIt(t *testing.T) {
 	s := newStage(t)
+	s.keeperIsKilled()
+	if _, err := s.manager.Prune(t.Context(), s.home, false); err != nil {
+		t.Error(err)
+	}
+}
+
+// The run directory is in memory, and the home is not.
+func TestAKilledBackendLeavesNothingAfterARestartOfTheMachine(t *testing.T) {
+	s := newStage(t)
+	s.keeperIsKilled()
+	if err := os.RemoveAll(filepath.Join(os.Getenv("XDG_RUNTIME_DIR"), "hermes")); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Mkdir(filepath.Join(os.Getenv("XDG_RUNTIME_DIR"), "hermes"), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := s.manager.Prune(t.Context(), s.home, false); err != nil {
+		t.Error(err)
+	}
+}
+
+// keeperIsKilled has a process start a backend, kills it, and waits for the end of the backend's processes.
+func (s *stage) keeperIsKilled() {
+	s.Helper()
 	cmd := exec.Command(os.Args[0])
 	cmd.Env = append(os.Environ(), errandVariable+"="+s.home)
 	out, err := cmd.StdoutPipe()
@@ -58,30 +83,27 @@ func TestABackendEndsWithWhoeverHasIt(t *testing.T) {
 		err = cmd.Start()
 	}
 	if err != nil {
-		t.Fatal(err)
+		s.Fatal(err)
 	}
 	said, err := bufio.NewReader(out).ReadString('\n')
 	cmd.Process.Kill()
 	cmd.Wait()
 	pids := strings.Fields(said)
 	if err != nil || len(pids) != 2 {
-		t.Fatalf("%q, %v", said, err)
+		s.Fatalf("%q, %v", said, err)
 	}
 	ctx := s.ctx()
 	for _, text := range pids {
 		pid, err := strconv.Atoi(text)
 		if err != nil {
-			t.Fatalf("%q", said)
+			s.Fatalf("%q", said)
 		}
 		for !errors.Is(syscall.Kill(pid, 0), syscall.ESRCH) {
 			select {
 			case <-ctx.Done():
-				t.Fatalf("process %d lives", pid)
+				s.Fatalf("process %d lives", pid)
 			case <-time.After(10 * time.Millisecond):
 			}
 		}
-	}
-	if _, err := s.manager.Prune(t.Context(), s.home, true); err != nil {
-		t.Error(err)
 	}
 }

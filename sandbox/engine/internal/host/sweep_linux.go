@@ -19,7 +19,8 @@ import (
 const lockSuffix = ".lock"
 
 // Sweep removes the traces of sandboxes whose creator died before it could hand
-// them over. Only those of the given home are looked at.
+// them over, and of ephemeral ones that a dead process had. Only those of the
+// given home are looked at.
 func (c *Core) Sweep(ctx context.Context, home string) (int, error) {
 	entries, err := c.running()
 	if err != nil {
@@ -35,6 +36,30 @@ func (c *Core) Sweep(ctx context.Context, home string) (int, error) {
 			continue
 		}
 		done, err := c.sweepOne(ctx, entry.Name())
+		if err != nil {
+			return removed, err
+		}
+		if done {
+			removed++
+		}
+	}
+	forgotten, err := c.sweepForgotten(ctx, home)
+	return removed + forgotten, err
+}
+
+// sweepForgotten removes what ephemeral sandboxes left whose run directory went
+// with a restart of the machine.
+func (c *Core) sweepForgotten(ctx context.Context, home string) (removed int, err error) {
+	infos, err := c.List(ctx, home)
+	if err != nil {
+		return 0, err
+	}
+	for _, info := range infos {
+		name := c.RunName(info.Identity)
+		if info.State != sandbox.Stopped || !info.Spec.Ephemeral || exists(filepath.Join(c.run, name)) {
+			continue
+		}
+		done, err := c.alone(ctx, name, func() (bool, error) { return c.sweepDead(ctx, info.Identity) })
 		if err != nil {
 			return removed, err
 		}
@@ -65,22 +90,33 @@ func (c *Core) mayBeLeft(entry fs.DirEntry, home string) bool {
 }
 
 func (c *Core) sweepOne(ctx context.Context, name string) (bool, error) {
+	return c.alone(ctx, name, func() (bool, error) {
+		id, err := c.ownerOf(name)
+		if errors.Is(err, fs.ErrNotExist) {
+			// Its creator died before it had written down whose it is, and so before
+			// it had made anything else.
+			return true, os.RemoveAll(filepath.Join(c.run, name))
+		}
+		if err != nil {
+			return false, nil
+		}
+		return c.sweepDead(ctx, id)
+	})
+}
+
+// alone does something to a sandbox with its lock, unless somebody is at it.
+func (c *Core) alone(ctx context.Context, name string, do func() (bool, error)) (bool, error) {
 	waiting, cancel := context.WithTimeout(ctx, 100*time.Millisecond)
 	defer cancel()
 	lock, err := rundir.Acquire(waiting, c.lockOf(name))
 	if err != nil {
-		return false, nil // somebody is at it
-	}
-	defer lock.Release(true)
-	id, err := c.ownerOf(name)
-	if errors.Is(err, fs.ErrNotExist) {
-		// Its creator died before it had written down whose it is, and so before
-		// it had made anything else.
-		return true, os.RemoveAll(filepath.Join(c.run, name))
-	}
-	if err != nil {
 		return false, nil
 	}
+	defer lock.Release(true)
+	return do()
+}
+
+func (c *Core) sweepDead(ctx context.Context, id sandbox.Identity) (bool, error) {
 	st, dead := c.dead(id)
 	if !dead {
 		return false, nil
