@@ -17,6 +17,7 @@ import (
 	"hermes.example/hermes/internal/addon/feature"
 	"hermes.example/hermes/internal/addon/gate"
 	"hermes.example/hermes/internal/addon/keeper"
+	"hermes.example/hermes/internal/addon/unavailable"
 	"hermes.example/hermes/internal/config"
 )
 
@@ -53,6 +54,9 @@ func (a *app) useBackends(o useOptions, quiet bool) (*backendUse, error) {
 	lookup, err := a.settled(g)
 	if err != nil {
 		return nil, err
+	}
+	if _, err := c.AddOnIdle(); err != nil { // the keeper can tell its log only
+		a.say("%v; it is %s until then", err, config.DefaultAddOnIdle)
 	}
 	use := &backendUse{app: a, config: c, lookup: lookup, bar: a.newInstalling()}
 	use.addons = a.addons(func(options *addon.Options) {
@@ -119,7 +123,8 @@ func (u *backendUse) ensure(ctx context.Context, name string) error {
 	return nil
 }
 
-// call calls a tool of a feature, which may take that long; zero means as long as backends may.
+// call calls a tool of a feature, which may take that long; zero means as long as backends may. One that took longer did
+// not answer, and others may.
 func (u *backendUse) call(ctx context.Context, f feature.Feature, tool string, arguments json.RawMessage, within time.Duration) (backend.Result, error) {
 	if err := u.ensure(ctx, f.Name); err != nil {
 		return backend.Result{}, err
@@ -131,7 +136,7 @@ func (u *backendUse) call(ctx context.Context, f feature.Feature, tool string, a
 	}
 	result, err := u.Call(ctx, f.Name, tool, arguments, choice.Variables(f, u.lookup))
 	if errors.Is(err, context.DeadlineExceeded) && ctx.Err() != nil {
-		err = fmt.Errorf("it took longer than %v", within)
+		err = unavailable.BackendFailed(fmt.Sprintf("it took longer than %v", within), "", nil).For(f.Name, nil)
 	}
 	return result, err
 }

@@ -136,6 +136,19 @@ func TestAToolIsCalledAndStaysWarm(t *testing.T) {
 	})
 }
 
+// The keeper is in another directory than who calls.
+func TestACallWithARelativeHome(t *testing.T) {
+	b := withBackends(t, newWorld(t, nil))
+	first := b.tell()
+	cmd := b.command("addon", "call", "--json", "mcp.time", "tell")
+	cmd.Dir = filepath.Dir(b.home)
+	cmd.Env = append(cmd.Environ(), "HERMES_HOME="+filepath.Base(b.home))
+	var a answered
+	if r := b.finish(cmd); r.code != 0 || json.Unmarshal([]byte(r.stdout), &a) != nil || a.Structured.PID != first.Structured.PID {
+		t.Errorf("%v", r)
+	}
+}
+
 func TestHowACallEnds(t *testing.T) {
 	b := withBackends(t, newWorld(t, nil))
 	b.tell()
@@ -170,6 +183,9 @@ func TestHowACallEnds(t *testing.T) {
 	}
 	if a, r := b.call("mcp.time", "crash"); r.code != 1 || a.Feature != "mcp.time" || a.Kind != "backend" || !strings.Contains(a.Reason, "what it said last") {
 		t.Errorf("a crash as JSON: %v", r)
+	}
+	if a, r := b.call("--timeout", "100ms", "mcp.time", "sleep", `{"seconds":1}`); r.code != 1 || a.Feature != "mcp.time" || a.Kind != "backend" {
+		t.Errorf("no time left, as JSON: %v", r)
 	}
 }
 
@@ -214,6 +230,15 @@ func TestAKeeperLeavesWhenNobodyCalls(t *testing.T) {
 	}
 	if b.tell().Structured.PID == first {
 		t.Error("it answers after its end")
+	}
+}
+
+func TestAnIdleTimeThatIsNoneIsSaid(t *testing.T) {
+	b := withBackends(t, newWorld(t, nil))
+	b.tell()
+	b.write(filepath.Join(b.home, "config.yaml"), "addons:\n  idle: soon\n")
+	if _, r := b.call("mcp.time", "tell"); r.code != 0 || !oneLine(r.stderr) || !strings.Contains(r.stderr, `addons.idle="soon"`) {
+		t.Errorf("%v", r)
 	}
 }
 
