@@ -68,6 +68,7 @@ func (p *Pool) Call(ctx context.Context, name, tool string, args json.RawMessage
 		return Result{}, err
 	}
 	result, err := s.backend.Call(ctx, tool, args)
+	p.judge(s, err != nil && ctx.Err() != nil)
 	p.give(s, err)
 	return result, err
 }
@@ -183,6 +184,24 @@ func (p *Pool) room(f feature.Feature, k key) error {
 
 func (p *Pool) refuse(f feature.Feature, why string) error {
 	return unavailable.BackendFailed(why, "", nil).For(f.Name, nil)
+}
+
+// mostAbandoned is how many callers in a row may give up before their process counts as one that hangs. They may be less
+// patient than the bound of a call.
+const mostAbandoned = 3
+
+// judge notes whether a call's caller gave up.
+func (p *Pool) judge(s *slot, gaveUp bool) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if !gaveUp {
+		s.abandoned = 0
+		return
+	}
+	if s.abandoned++; s.abandoned == mostAbandoned {
+		p.o.Log.Warn("a backend is replaced", "feature", s.key.feature, "why", fmt.Sprintf("%d callers in a row gave up", mostAbandoned))
+		p.retire(s)
+	}
 }
 
 // give ends a call, with its error. A process that did not answer one takes no others, and ends when those that it has

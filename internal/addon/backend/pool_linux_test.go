@@ -171,6 +171,32 @@ func TestAHangIsFollowedByANewProcess(t *testing.T) {
 	d.becomes(p, Ready)
 }
 
+// Callers may be less patient than the bound of a call is.
+func TestAProcessThatAllGiveUpOnIsReplaced(t *testing.T) {
+	d := newDesk(t)
+	p := d.pool()
+	first := d.process(p, "core.server", nil)
+	giveUp := func() {
+		ctx, cancel := context.WithTimeout(d.ctx(), 20*time.Millisecond)
+		defer cancel()
+		if _, err := p.Call(ctx, "core.server", "hang", nil, nil); !errors.Is(err, context.DeadlineExceeded) {
+			t.Fatal(err)
+		}
+	}
+	giveUp()
+	giveUp()
+	if d.process(p, "core.server", nil) != first {
+		t.Error("a process that answers is replaced")
+	}
+	for range mostAbandoned {
+		giveUp()
+	}
+	if d.process(p, "core.server", nil) == first {
+		t.Error("it hangs, and is called for ever")
+	}
+	d.becomes(p, Ready)
+}
+
 func TestAProcessThatFailsAgainAndAgainIsLeftAlone(t *testing.T) {
 	d := newDesk(t)
 	var mu sync.Mutex

@@ -43,6 +43,7 @@ type slot struct {
 	// The pool's lock is for these.
 	calls     int
 	entered   int // calls, ever
+	abandoned int // calls in a row, by who made them
 	used      time.Time
 	idle      *time.Timer // runs while there are no calls
 	retired   bool
