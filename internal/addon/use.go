@@ -6,7 +6,6 @@ import (
 	"os"
 
 	"hermes.example/hermes/internal/addon/feature"
-	"hermes.example/hermes/internal/addon/gate"
 	"hermes.example/hermes/internal/addon/store"
 )
 
@@ -27,7 +26,7 @@ func (m *Manager) Feature(name string) (feature.Feature, error) { return m.find(
 
 // Hold holds what Ensure has just found. ErrMoved: it has to be asked again.
 func (m *Manager) Hold(ctx context.Context, e Ensured) (*Held, error) {
-	p, err := m.at(ctx, gate.Ask(m.Lookup).Destination)
+	p, err := m.here(ctx)
 	if err != nil {
 		return nil, err
 	}

@@ -14,7 +14,7 @@ import (
 func newAddon(a *app) *cobra.Command {
 	group := newGroup("addon", "Install, call, look at and remove opt-in backends",
 		"A feature is an opt-in backend of the agent: a search engine, a messenger, a voice. The core that comes with Hermes is\n"+
-			"sealed; a feature of the list is installed beside it at its first use, from wheels whose hashes are known, into a\n"+
+			"sealed; a feature of the list is installed beside it at its first use, from packages whose hashes are known, into a\n"+
 			"store in the home. It can only ever add to the core, and every change is a new generation that can be taken back.",
 		"hermes addon ls\n"+
 			"hermes addon ensure search.exa\n"+

@@ -1,6 +1,7 @@
 package backend
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -120,23 +121,54 @@ func (b *Backend) result(answer json.RawMessage) (Result, error) {
 	if isNothing(r.Structured) {
 		r.Structured = nil
 	}
-	if r.Failed {
-		r.Content, r.Structured = b.hide(r.Content), b.hide(r.Structured)
+	if !r.Failed {
+		return r, nil
 	}
-	return r, nil
+	return b.withoutSecrets(r)
 }
 
 func isNothing(text json.RawMessage) bool { return len(text) == 0 || string(text) == "null" }
 
 // refused is the answer of a backend that did not call its tool.
 func (b *Backend) refused(why string) (Result, error) {
-	content, err := json.Marshal([]mcp.Content{&mcp.TextContent{Text: why}})
-	return Result{Content: b.hide(content), Failed: true}, err
+	content, err := json.Marshal([]mcp.Content{&mcp.TextContent{Text: b.secrets.Hide(why)}})
+	return Result{Content: content, Failed: true}, err
 }
 
-func (b *Backend) hide(text json.RawMessage) json.RawMessage {
-	if text == nil {
-		return nil
+// withoutSecrets takes the secrets out of a result's texts. A secret may be part of JSON itself, so it is not looked for
+// in the result as it stands.
+func (b *Backend) withoutSecrets(r Result) (Result, error) {
+	for _, part := range []*json.RawMessage{&r.Content, &r.Structured} {
+		if *part == nil {
+			continue
+		}
+		var value any
+		decoder := json.NewDecoder(bytes.NewReader(*part))
+		decoder.UseNumber()
+		err := decoder.Decode(&value)
+		if err == nil {
+			*part, err = json.Marshal(b.hide(value))
+		}
+		if err != nil {
+			return Result{}, b.nonsense(err)
+		}
 	}
-	return json.RawMessage(b.secrets.Hide(string(text)))
+	return r, nil
+}
+
+// hide hides the secrets in all texts of a value.
+func (b *Backend) hide(value any) any {
+	switch v := value.(type) {
+	case string:
+		return b.secrets.Hide(v)
+	case []any:
+		for i := range v {
+			v[i] = b.hide(v[i])
+		}
+	case map[string]any:
+		for name := range v {
+			v[name] = b.hide(v[name])
+		}
+	}
+	return value
 }

@@ -135,13 +135,14 @@ func (d *desk) busy(p *Pool, want int) {
 
 func (d *desk) until(holds func() (any, bool)) {
 	d.Helper()
+	ctx := d.ctx()
 	for {
 		now, is := holds()
 		if is {
 			return
 		}
 		select {
-		case <-d.ctx().Done():
+		case <-ctx.Done():
 			d.Fatalf("it stays %v", now)
 		case <-time.After(5 * time.Millisecond):
 		}

@@ -191,7 +191,7 @@ func TestACallerThatGivesUp(t *testing.T) {
 	if err := <-left; !errors.Is(err, context.Canceled) {
 		t.Error(err)
 	}
-	for s.ctx().Err() == nil {
+	for waiting := s.ctx(); waiting.Err() == nil; {
 		if told := s.called(b, "cancelled", object{})["cancelled"].([]any); len(told) == 1 {
 			return
 		}
@@ -199,14 +199,25 @@ func TestACallerThatGivesUp(t *testing.T) {
 	t.Error("the backend was not told")
 }
 
-// A failure that the tool itself tells of is an answer, and its text has no secret.
+// A failure that the tool itself tells of is an answer, and its text has no secret; one that is like a part of JSON does
+// not spoil it.
 func TestAToolThatFails(t *testing.T) {
 	s := newStage(t)
-	b := s.start(s.launch())
-	for tool, want := range map[string]string{"fail": "401: bad key ***", "refuse": "bad arguments for ***"} {
-		result, err := b.Call(s.ctx(), tool, nil)
-		if err != nil || !result.Failed || !json.Valid(result.Content) || !strings.Contains(string(result.Content), want) {
-			t.Errorf("%s: %s, %v", tool, result.Content, err)
+	for _, key := range []string{secret, `":"`, `{"type": "text"}`, "several\nlines"} {
+		l := s.launch()
+		l.Env["API_KEY"] = key
+		b := s.start(l)
+		for tool, want := range map[string]string{"fail": "401: bad key ", "refuse": "bad arguments for "} {
+			result, err := b.Call(s.ctx(), tool, nil)
+			var content []struct{ Type, Text string }
+			if err == nil {
+				err = json.Unmarshal(result.Content, &content)
+			}
+			if err != nil || !result.Failed || len(content) != 1 || content[0].Type != "text" {
+				t.Errorf("%s with %q: %s, %v", tool, key, result.Content, err)
+			} else if text := content[0].Text; len(key) > 3 && text != want+"***" {
+				t.Errorf("%s with %q: %q", tool, key, text)
+			}
 		}
 	}
 }

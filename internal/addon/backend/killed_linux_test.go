@@ -67,6 +67,7 @@ func TestABackendEndsWithWhoeverHasIt(t *testing.T) {
 	if err != nil || len(pids) != 2 {
 		t.Fatalf("%q, %v", said, err)
 	}
+	ctx := s.ctx()
 	for _, text := range pids {
 		pid, err := strconv.Atoi(text)
 		if err != nil {
@@ -74,7 +75,7 @@ func TestABackendEndsWithWhoeverHasIt(t *testing.T) {
 		}
 		for !errors.Is(syscall.Kill(pid, 0), syscall.ESRCH) {
 			select {
-			case <-s.ctx().Done():
+			case <-ctx.Done():
 				t.Fatalf("process %d lives", pid)
 			case <-time.After(10 * time.Millisecond):
 			}

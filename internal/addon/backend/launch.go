@@ -34,6 +34,11 @@ func (p *Pool) launch(f feature.Feature, held *addon.Held, given map[string]stri
 		return Launch{}, fmt.Errorf("cannot make its directory: %w", err)
 	}
 	workspace := filepath.Join(p.o.Home, "workspace")
+	if mentions(f, "{workspace}") {
+		if err := os.MkdirAll(workspace, 0o700); err != nil {
+			return Launch{}, fmt.Errorf("cannot make the workspace: %w", err)
+		}
+	}
 	fill := strings.NewReplacer("{data}", data, "{workspace}", workspace)
 	env := map[string]string{"HOME": data, "LANG": "C.UTF-8", config.LazyInstallTarget: os.DevNull}
 	for _, variable := range p.o.Addons.Environ {
@@ -53,6 +58,16 @@ func (p *Pool) launch(f feature.Feature, held *addon.Held, given map[string]stri
 		argv = append(argv, fill.Replace(arg))
 	}
 	return Launch{Feature: f.Name, Argv: argv, Dir: data, Env: env, Secrets: f.Credentials, Bounds: p.o.Bounds}, err
+}
+
+// mentions says whether a feature is told of a place.
+func mentions(f feature.Feature, place string) bool {
+	for _, text := range slices.Concat(f.Args, slices.Collect(maps.Values(f.Env))) {
+		if strings.Contains(text, place) {
+			return true
+		}
+	}
+	return false
 }
 
 // declared are those of the variables that a feature is given.

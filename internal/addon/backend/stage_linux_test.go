@@ -139,8 +139,9 @@ func (s *stage) fails(err error, words ...string) {
 // begun waits until a backend has been called so often.
 func (s *stage) begun(b *Backend, calls int) {
 	s.Helper()
+	ctx := s.ctx()
 	for s.called(b, "begun", object{})["others"].(float64) < float64(calls) {
-		if s.ctx().Err() != nil {
+		if ctx.Err() != nil {
 			s.Fatal("the calls do not arrive")
 		}
 	}

@@ -14,12 +14,14 @@ func TestSecretsAreHidden(t *testing.T) {
 	s.Value("by-name-longer")
 	s.Value("-----BEGIN-----\nline of a key\n-----END-----\n")
 	s.Value(`quo"ted value`)
+	s.Value(`ends in "quotes"`)
 	for text, want := range map[string]string{
 		"p@ss/word p%40ss%2Fword token-alone key=in-the-query /bin": "*** *** *** *** /bin",
 		"http://x:y@h/z https://a@h":                                "http://***@h/z https://***@h",
 		"by-name by-name-longer":                                    "*** ***",
 		"only the line of a key is left":                            "only the *** is left",
 		`{"key":"quo\"ted value"} ?key=quo%22ted+value`:             `{"key":"***"} ?key=***`,
+		`{"key":"ends in \"quotes\""}`:                              `{"key":"***"}`,
 	} {
 		if got := s.Hide(text); got != want {
 			t.Errorf("%q: %q", text, got)

@@ -31,7 +31,7 @@ func (s *Secrets) Value(value string) {
 	s.add(url.QueryEscape(value))
 	s.add(url.PathEscape(value))
 	if quoted, err := json.Marshal(value); err == nil {
-		s.add(strings.Trim(string(quoted), `"`))
+		s.add(string(quoted[1 : len(quoted)-1]))
 	}
 }
 
