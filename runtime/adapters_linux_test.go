@@ -147,7 +147,11 @@ func (a adapter) fails(t *testing.T, server *apis.Server, h *hosted) {
 	}
 	for want, fault := range faults {
 		server.Fail(fault)
+		before := len(server.Asked())
 		r := h.call(a.tool, a.call)
+		if asked := server.Asked()[before:]; len(asked) != 1 { // whoever called decides whether it is tried again
+			t.Errorf("%+v: it asked %q", fault, asked)
+		}
 		if !r.Failed || !strings.HasPrefix(r.text(), want) || strings.Contains(r.text(), "\n") || strings.Contains(r.text(), apis.Key) {
 			t.Errorf("%+v: it answers %v; on standard error %s", fault, r, h.said)
 		}

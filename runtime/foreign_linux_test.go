@@ -92,15 +92,13 @@ func TestAdaptersWithTheRealSDKs(t *testing.T) {
 
 // Servers of others, as they come from the index.
 func TestReadyServersServe(t *testing.T) {
-	host := installed(t, "mcp.fetch", "mcp.git", "mcp.time")
-	server := apis.New(t)
+	host := installed(t, "mcp.git", "mcp.time")
 	for _, c := range []struct {
 		module, tool string
 		arguments    map[string]any
 		answers      string
 	}{
 		{"mcp_server_time", "convert_time", map[string]any{"source_timezone": "UTC", "target_timezone": "Asia/Tokyo", "time": "12:00"}, "21:00"},
-		{"mcp_server_fetch", "fetch", map[string]any{"url": server.URL + "/page"}, "with words"},
 		{"mcp_server_git", "git_status", map[string]any{"repo_path": repository(t)}, "No commits yet"},
 	} {
 		t.Run(c.module, func(t *testing.T) {

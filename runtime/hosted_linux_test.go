@@ -15,7 +15,7 @@ import (
 )
 
 // hang is how long a test waits for what comes at once.
-const hang = time.Minute
+const hang = 45 * time.Second
 
 // hosted is a process of the host, spoken to line by line.
 type hosted struct {

@@ -238,3 +238,22 @@ func TestD32APinOfNPMCanBeRaised(t *testing.T) {
 		t.Errorf("%v, %q", err, d.node("mcp.demo"))
 	}
 }
+
+// Another interpreter has a store of its own, in which all that is wanted is built again, whoever brings it.
+func TestD50FeaturesOfNPMAreRebuiltForAnotherInterpreter(t *testing.T) {
+	d := newDesk(t)
+	r := d.withNode()
+	d.ensure("mcp.demo")
+	d.anotherABI()
+	d.offers("mcp.demo", "node:@m/server/dist/index.js", nodeServer, nodeDep)
+	r.Break("*", tarballs.Fault{Status: 503})
+	if got := d.feature("mcp.demo"); got.State != Outdated || d.manager().Has(d.ctx(), "mcp.demo") {
+		t.Errorf("it is %+v", got)
+	}
+	if left, err := d.manager(func(o *Options) { o.Offline = true }).Rebuild(d.ctx()); err != nil || len(left) > 0 {
+		t.Fatalf("%v, %v", left, err)
+	}
+	if !d.manager().Has(d.ctx(), "mcp.demo") || d.node("mcp.demo") != "dep" || d.whole() != nil {
+		t.Errorf("it says %q, %v", d.node("mcp.demo"), d.whole())
+	}
+}

@@ -87,7 +87,7 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	case f.Never:
 		s.wait(r, time.Hour)
 	case f.Cut:
-		cut(w)
+		cut(w, r)
 	case f.Status != 0:
 		s.wait(r, f.Delay)
 		if f.RetryAfter > 0 {
@@ -111,12 +111,16 @@ func (s *Server) wait(r *http.Request, d time.Duration) {
 	}
 }
 
-func cut(w http.ResponseWriter) {
+func cut(w http.ResponseWriter, r *http.Request) {
 	connection, buffered, err := w.(http.Hijacker).Hijack()
 	if err != nil {
 		return
 	}
-	_, _ = buffered.WriteString("HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: 1000\r\n\r\n{\"half\":")
+	head := "HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: 1000\r\n\r\n{\"half\":"
+	if r.Header.Get("Upgrade") != "" {
+		head = "HTTP/1.1 101 Switching Protocols\r\nUpgrade: "
+	}
+	_, _ = buffered.WriteString(head)
 	_ = buffered.Flush()
 	_ = connection.Close()
 }

@@ -38,6 +38,8 @@ var heights = map[string]int{
 	"sandbox":                       core,
 	"internal/addon":                core,
 	"internal/addon/backend":        shared, // above the add-ons and the sandboxes that they run in
+	"internal/addon/choice":         engine, // above the backends
+	"internal/addon/keeper":         engine, // the same
 	"internal/supervise":            core,
 	"internal/profile":              core,
 	"internal/roster":               shared, // above what supervises and the profiles

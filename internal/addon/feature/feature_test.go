@@ -3,11 +3,13 @@ package feature
 import (
 	"bytes"
 	"encoding/json"
+	"path"
 	"regexp"
 	"slices"
 	"strings"
 	"testing"
 
+	"hermes.example/hermes/internal/addon/npm"
 	"hermes.example/hermes/internal/addon/pep508"
 )
 
@@ -33,10 +35,10 @@ func TestTheListIsRight(t *testing.T) {
 		if !nameForm.MatchString(f.Name) {
 			t.Errorf("%s is not a name", f.Name)
 		}
-		if f.Ecosystem != "python" || f.For == "" || strings.ContainsAny(f.For, "\n.") || len(f.For) > 80 {
+		if f.Ecosystem != "python" && f.Ecosystem != "node" || f.For == "" || strings.ContainsAny(f.For, "\n.") || len(f.For) > 80 {
 			t.Errorf("%s: %q for %q", f.Name, f.Ecosystem, f.For)
 		}
-		if len(f.Probes) == 0 || slices.ContainsFunc(f.Probes, func(p string) bool { return !moduleForm.MatchString(p) }) {
+		if (len(f.Probes) == 0) != f.Node() || slices.ContainsFunc(f.Probes, func(p string) bool { return !moduleForm.MatchString(p) }) {
 			t.Errorf("%s: probes %q", f.Name, f.Probes)
 		}
 		for _, system := range f.Unsupported {
@@ -45,6 +47,32 @@ func TestTheListIsRight(t *testing.T) {
 			}
 		}
 		checkSpecs(t, f)
+		checkEntry(t, f)
+	}
+}
+
+var (
+	entryForm    = regexp.MustCompile(`^(adapter:[a-z]+|module:[a-z_]+|node:\S+)$`)
+	variableForm = regexp.MustCompile(`^[A-Z][A-Z0-9_]*$`)
+)
+
+// A feature is started in a way that there is, and is given variables that are its own: none of Hermes', and none that
+// is a secret here and a setting there.
+func checkEntry(t *testing.T, f Feature) {
+	t.Helper()
+	given := slices.Concat(f.Credentials, f.Settings)
+	if f.Entry != "" && !entryForm.MatchString(f.Entry) || f.Entry == "" && (len(given) > 0 || len(f.Env) > 0 || len(f.Args) > 0) {
+		t.Errorf("%s: it is started as %q", f.Name, f.Entry)
+	}
+	for i, variable := range given {
+		if !variableForm.MatchString(variable) || strings.HasPrefix(variable, "HERMES_") || slices.Contains(given[:i], variable) {
+			t.Errorf("%s is given %q", f.Name, variable)
+		}
+	}
+	for variable := range f.Env {
+		if !variableForm.MatchString(variable) || slices.Contains(given, variable) {
+			t.Errorf("%s has the variable %q", f.Name, variable)
+		}
 	}
 }
 
@@ -55,6 +83,10 @@ func checkSpecs(t *testing.T, f Feature) {
 		t.Errorf("%s needs nothing", f.Name)
 	}
 	named := map[string]bool{}
+	if f.Node() {
+		checkNode(t, f)
+		return
+	}
 	for _, spec := range f.Specs {
 		r, err := pep508.Parse(spec)
 		if err != nil {
@@ -72,10 +104,27 @@ func checkSpecs(t *testing.T, f Feature) {
 	}
 }
 
-// Two features with different pins of one package could never be installed together.
+// What is of npm is started from a file of its first package.
+func checkNode(t *testing.T, f Feature) {
+	t.Helper()
+	for i, text := range f.Specs {
+		spec, err := npm.Parse(text)
+		if err != nil {
+			t.Errorf("%s: %v", f.Name, err)
+		}
+		if file, ok := f.NodeEntry(); i == 0 && (!ok || !strings.HasPrefix(file, spec.Name+"/") || path.Clean(file) != file) {
+			t.Errorf("%s is started as %q", f.Name, f.Entry)
+		}
+	}
+}
+
+// Two features of Python with different pins of one package could never be installed together.
 func TestD39NoTwoFeaturesContradictEachOther(t *testing.T) {
 	pins, by := map[string]string{}, map[string]string{}
 	for _, f := range All() {
+		if f.Node() { // each has a tree of its own
+			continue
+		}
 		for _, spec := range f.Specs {
 			r, err := pep508.Parse(spec)
 			if err != nil {
@@ -91,9 +140,11 @@ func TestD39NoTwoFeaturesContradictEachOther(t *testing.T) {
 	}
 }
 
-// The contract's list, which an existing installation relies on, and one more.
+// The contract's list, which an existing installation relies on; one more search backend; and ready servers of tools.
 const contract = `
 provider.anthropic: anthropic==0.87.0
+mcp.filesystem: @modelcontextprotocol/server-filesystem@2026.8.31
+mcp.memory: @modelcontextprotocol/server-memory@2026.8.31
 provider.bedrock: boto3==1.42.89
 provider.vertex: google-auth==2.55.1 pyasn1==0.6.4
 provider.azure_identity: azure-identity==1.25.3
@@ -137,6 +188,8 @@ tool.vision: Pillow==12.3.0
 tool.doc_extract: firecrawl-anydoc==0.2.4
 tool.computer_use: mcp==2.0.0 httpx2==2.7.0 starlette==1.3.1
 tool.trace_upload: huggingface-hub==1.24.0
+mcp.git: mcp-server-git==2026.10.10
+mcp.time: mcp-server-time==2026.10.10
 `
 
 func TestTheContractsFeaturesAreThereAndNoOthers(t *testing.T) {

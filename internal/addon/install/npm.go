@@ -2,6 +2,7 @@ package install
 
 import (
 	"context"
+	"encoding/hex"
 	"errors"
 	"fmt"
 	"io"
@@ -11,6 +12,7 @@ import (
 	"strings"
 
 	"hermes.example/hermes/internal/addon/lock"
+	"hermes.example/hermes/internal/addon/npm"
 	"hermes.example/hermes/internal/addon/unavailable"
 )
 
@@ -41,7 +43,7 @@ func (i Installer) InstallTree(ctx context.Context, t lock.Tree, specs []string,
 	stop := s.watch(func() Event {
 		return Event{Phase: Downloading, Done: min(entries(fetched, ""), len(t.Packages)), Total: len(t.Packages), Size: t.Bytes()}
 	})
-	err = s.cleanInstall(ctx, program)
+	err = s.cleanInstall(ctx, program, t)
 	stop()
 	if err != nil {
 		return s.judgeNPM("npm ci", err)
@@ -62,9 +64,9 @@ func (i Installer) InstallTree(ctx context.Context, t lock.Tree, specs []string,
 // cleanInstall tries without the network first: what was installed once needs none again, and a registry that is slow or
 // gone must not matter then. If it is asked, it is asked whether it knows more of a package than npm remembers: a release
 // may be younger than the memory.
-func (s *session) cleanInstall(ctx context.Context, program string) error {
+func (s *session) cleanInstall(ctx context.Context, program string, t lock.Tree) error {
 	args := []string{"ci", "--ignore-scripts", "--bin-links=false", "--omit=dev", "--engine-strict", "--install-links=false"}
-	if _, err := os.Stat(s.npmCache()); s.Offline || err == nil {
+	if s.Offline || s.mayHave(t) {
 		err := s.runNPM(ctx, program, nil, append(args, "--offline")...)
 		var exit *exited
 		if s.Offline || !errors.As(err, &exit) {
@@ -74,13 +76,35 @@ func (s *session) cleanInstall(ctx context.Context, program string) error {
 	return s.runNPM(ctx, program, nil, append(args, "--prefer-online")...)
 }
 
+// mayHave is false if npm cannot have kept all archives of a tree: it would find that out when it has unpacked the rest.
+func (s *session) mayHave(t lock.Tree) bool {
+	if _, err := os.Stat(s.npmCache()); err != nil {
+		return false
+	}
+	kept := filepath.Join(s.npmCache(), "_cacache", "content-v2", "sha512")
+	if _, err := os.Stat(kept); err != nil {
+		return true // an npm that keeps them elsewhere is asked
+	}
+	for _, n := range t.Packages {
+		sum, err := npm.Hash(n.Integrity)
+		name := hex.EncodeToString(sum)
+		if err != nil || n.Optional {
+			continue
+		}
+		if _, err := os.Stat(filepath.Join(kept, name[:2], name[2:4], name[4:])); err != nil {
+			return false
+		}
+	}
+	return true
+}
+
 // npm is the one on the caller's PATH, beside a node: it is a script of that.
 func (i Installer) npm() (string, error) {
-	npm, node := i.onPath("npm"), i.onPath("node")
-	if npm == "" || node == "" {
+	program := i.onPath("npm")
+	if program == "" || i.onPath("node") == "" {
 		return "", unavailable.NoNode()
 	}
-	return npm, nil
+	return program, nil
 }
 
 // HasNode says whether features of npm can be installed at all.
@@ -140,7 +164,7 @@ func (s *session) judgeNPM(what string, err error) error {
 func errorsOf(e *exited) string {
 	var said []string
 	for line := range strings.Lines(e.words()) {
-		line = strings.TrimSpace(strings.TrimPrefix(line, "npm error"))
+		line = strings.TrimSpace(strings.TrimPrefix(strings.TrimPrefix(line, "npm error"), "npm ERR!"))
 		if line != "" && !strings.Contains(line, "og files were not written") && !strings.HasPrefix(line, "You can rerun the command") && !strings.HasPrefix(line, "A complete log") {
 			said = append(said, line)
 		}

@@ -3,6 +3,7 @@ package install
 import (
 	"archive/tar"
 	"context"
+	"encoding/hex"
 	"errors"
 	"net/http"
 	"os"
@@ -183,6 +184,7 @@ func TestD50ATreeIsInstalledAgainWithoutTheNetwork(t *testing.T) {
 		t.Fatal(err)
 	}
 	asked := r.Requests()
+	i.Timeout = bound / 3 // who waits for the registry fails
 	r.Break("*", tarballs.Fault{Silent: true})
 	if _, err := installTree(t, i, serverTree(), serverSpec); err != nil || r.Requests() != asked {
 		t.Errorf("%v, after %d requests more", err, r.Requests()-asked)
@@ -202,6 +204,37 @@ func TestD50ATreeIsInstalledAgainWithoutTheNetwork(t *testing.T) {
 		if _, err := installTree(t, i, serverTree(), serverSpec); err != nil || r.Hits("dep-2.1.0.tgz") != before+1 {
 			t.Errorf("what was to be forgotten was not: %v", err)
 		}
+	}
+}
+
+// Of what npm has kept a part only it is not tried without the network, which takes as long.
+func TestATreeOfWhichAPartIsKept(t *testing.T) {
+	t.Parallel()
+	i := forRegistry(t, "")
+	s := &session{Installer: i}
+	if s.mayHave(serverTree()) {
+		t.Error("nothing is kept")
+	}
+	keep := func(p tarballs.Package) {
+		sum, err := npm.Hash(p.Integrity())
+		name := hex.EncodeToString(sum)
+		path := filepath.Join(i.npmCache(), "_cacache/content-v2/sha512", name[:2], name[2:4], name[4:])
+		if err = errors.Join(err, os.MkdirAll(filepath.Dir(path), 0o755), os.WriteFile(path, nil, 0o644)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	keep(dep)
+	if s.mayHave(serverTree()) {
+		t.Error("one is missing")
+	}
+	keep(server)
+	tree := serverTree()
+	tree.Packages = append(tree.Packages, lock.Node{Path: "only-mac", Optional: true, Integrity: newer.Integrity()})
+	if !s.mayHave(tree) {
+		t.Error("all are kept that are for this system")
+	}
+	if err := os.Rename(filepath.Join(i.npmCache(), "_cacache/content-v2"), filepath.Join(i.npmCache(), "_cacache/content-v3")); err != nil || !s.mayHave(tree) {
+		t.Errorf("another npm is not asked: %v", err)
 	}
 }
 
@@ -256,40 +289,39 @@ func TestPruneKeepsWhatIsNeededOfNPM(t *testing.T) {
 	}
 	r.Break("*", tarballs.Fault{Status: http.StatusServiceUnavailable})
 	i.Offline = true
-	prune := func(keep ...npm.Spec) int64 {
-		t.Helper()
-		freed, err := i.Prune(t.Context(), nil, keep)
-		if err != nil {
-			t.Fatal(err)
-		}
-		i.checkClean(t)
-		return freed
+	freed, err := i.Prune(t.Context(), nil, []npm.Spec{{Name: "@m/server", Version: "1.0.0"}, {Name: "dep", Version: "2.1.0"}})
+	if err != nil || freed == 0 {
+		t.Errorf("%d bytes were freed, %v", freed, err)
 	}
-	needed := []npm.Spec{{Name: "@m/server", Version: "1.0.0"}, {Name: "dep", Version: "2.1.0"}}
-	prune(append([]npm.Spec{{Name: "@m/server", Version: "1.1.0"}, {Name: "dep", Version: "2.2.0"}}, needed...)...)
-	for name := range all {
-		if _, err := installTree(t, i, all[name], specs[name]); err != nil {
-			t.Errorf("%s was kept, and is gone: %v", name, err)
-		}
-	}
-	if freed := prune(needed...); freed == 0 {
-		t.Error("nothing was freed")
-	}
+	i.checkClean(t)
 	for name := range all {
 		if _, err := installTree(t, i, all[name], specs[name]); (err == nil) != (name == "server") {
 			t.Errorf("%s afterwards: %v", name, err)
 		}
 	}
-	prune()
-	if _, err := installTree(t, i, serverTree(), serverSpec); err == nil {
-		t.Error("the last one is still there")
+}
+
+// Which of what npm keeps is of a package that nobody needs; what cannot be told stays.
+func TestWhatGoesOfNPMsCache(t *testing.T) {
+	keep := []npm.Spec{{Name: "dep", Version: "2.1.0"}, {Name: "@m/server", Version: "1.0.0"}}
+	for key, want := range map[string]bool{
+		"https://r/dep": false, "https://r/other": true, "https://r/mirror/npm/other": true, "https://r/mirror/@m%2fserver": false, "https://r/@m%2fother": true,
+		"https://r/dep/-/dep-2.1.0.tgz": false, "https://r/dep/-/dep-2.2.0.tgz": true, "https://r/x/@m/server/-/server-1.0.0.tgz": false, "https://r/x/@m/server/-/server-1.0.0-rc.1.tgz": true,
+		"https://r/@n/dep/-/dep-2.1.0.tgz": true, "https://r/download/dep/2.1.0/0123456789": false, "https://r/download/@m/server/1.0.0/012": false, "https://r/download/other/1.0.0/012": true, "https://r/files/Dep_2.2.0": false, "https://r/dep/-/archive.tgz": false, "https://r/": false,
+	} {
+		if got := goes(request+key, keep); got != want {
+			t.Errorf("%s goes: %v", key, got)
+		}
+	}
+	if goes("https://r/other", keep) || goes("pacote:tarball:file:x", keep) {
+		t.Error("what is no answer of a registry goes")
 	}
 }
 
 // Who makes locks has npm choose; what comes of it installs.
 func TestResolveTree(t *testing.T) {
 	t.Parallel()
-	scripted := tarballs.Package{Name: "scripted", Version: "1.0.0", Scripts: map[string]string{"install": "exit 1"}, Requires: map[string]string{"dep": "2.1.0"}}
+	scripted := tarballs.Package{Name: "scripted", Version: "1.0.0", Engine: ">=999", Scripts: map[string]string{"install": "exit 1"}, Requires: map[string]string{"dep": "2.1.0"}}
 	top := tarballs.Package{Name: "top", Version: "3.0.0", Requires: map[string]string{"dep": "*", "scripted": "*"}, Engine: ">=18"}
 	r := tarballs.Serve(t, dep, newer, scripted, top)
 	i := forRegistry(t, r.URL)
@@ -299,7 +331,7 @@ func TestResolveTree(t *testing.T) {
 		t.Fatal(err)
 	}
 	text := string(tree.Text())
-	if len(tree.Packages) != 4 || tree.Found("scripted", "dep").Version == tree.Found("top", "dep").Version || strings.Contains(text, "://") || strings.Count(text, `"scripts": true`) != 1 || strings.Count(text, ">=18") != 1 {
+	if len(tree.Packages) != 4 || tree.Found("scripted", "dep").Version == tree.Found("top", "dep").Version || strings.Contains(text, "://") || strings.Count(text, `"scripts": true`) != 1 || strings.Count(text, ">=18") != 1 || strings.Contains(text, ">=999") {
 		t.Errorf("%s", text)
 	}
 	modules, err := installTree(t, i, tree, specs)

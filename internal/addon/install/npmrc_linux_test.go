@@ -11,6 +11,7 @@ import (
 	"strings"
 	"testing"
 
+	"hermes.example/hermes/internal/addon/lastwords"
 	"hermes.example/hermes/internal/addon/sealed"
 	"hermes.example/hermes/test/tarballs"
 )
@@ -125,6 +126,15 @@ func TestARegistryWithATokenIsAsked(t *testing.T) {
 	i.Environ = append(i.Environ, "MY_TOKEN=s3cret-t0ken")
 	if _, err := installTree(t, i, serverTree(), serverSpec); err != nil {
 		t.Error(err)
+	}
+}
+
+// What settings have of secrets.
+func TestSecretsOfNPMAreHidden(t *testing.T) {
+	var s lastwords.Secrets
+	learn(&s, npmrc{"//h/:_authToken": {"t0ken-one"}, "//h/:_auth": {"dXNlcjpw"}, "//h/x/:_password": {"cGFzcw=="}, "//h/:username": {"somebody"}, "https-proxy": {"http://me:pr0xy-word@p/"}}.environment())
+	if got := s.Hide("t0ken-one dXNlcjpw cGFzcw== somebody pr0xy-word"); got != "*** *** *** somebody ***" {
+		t.Errorf("%q", got)
 	}
 }
 

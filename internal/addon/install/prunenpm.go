@@ -77,8 +77,8 @@ func goes(key string, keep []npm.Spec) bool {
 	if at := slices.Index(parts, "-"); at > 0 && at == len(parts)-2 {
 		return goesFile(parts[:at], parts[at+1], keep)
 	}
-	name := parts[len(parts)-1]
-	return npm.CheckName(name) == nil && !slices.ContainsFunc(keep, func(s npm.Spec) bool { return s.Name == name })
+	whole := "/" + strings.Join(parts, "/") + "/"
+	return npm.CheckName(parts[len(parts)-1]) == nil && !slices.ContainsFunc(keep, func(s npm.Spec) bool { return strings.Contains(whole, "/"+s.Name+"/") })
 }
 
 // goesFile is for the archive of a version: ".../@scope/name/-/name-1.0.0.tgz".

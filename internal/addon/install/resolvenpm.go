@@ -72,8 +72,12 @@ func (s *session) reduce(ctx context.Context, feature string, specs []string, te
 			return lock.Tree{}, fmt.Errorf("%s is %s under another name", key, n.Name)
 		}
 		node := lock.Node{
-			Path: path, Version: n.Version, Integrity: n.Integrity, Engine: lock.Range(n.Engines["node"]),
+			Path: path, Version: n.Version, Integrity: n.Integrity,
 			Optional: n.Optional, OS: n.OS, CPU: n.CPU, Libc: n.Libc, Scripts: n.HasInstallScript,
+		}
+		// What others need is what they were tried with, and mostly works with less.
+		if slices.Contains(specs, path+"@"+n.Version) {
+			node.Engine = lock.Range(n.Engines["node"])
 		}
 		if s.Measure != nil && n.Resolved != "" {
 			node.Size = s.Measure(ctx, n.Resolved)

@@ -29,7 +29,8 @@ type Node struct {
 	Integrity string   `json:"integrity"` // SHA-512, as npm writes it
 	Size      int64    `json:"size,omitempty"`
 	Requires  []string `json:"requires,omitempty"` // the names of packages, sorted
-	Engine    string   `json:"engine,omitempty"`   // the versions of Node.js that it is for
+	// Engine is the versions of Node.js that a package is for which the feature itself names.
+	Engine string `json:"engine,omitempty"`
 	// Optional ones are for some systems only, and need not be there.
 	Optional bool     `json:"optional,omitempty"`
 	OS       []string `json:"os,omitempty"`

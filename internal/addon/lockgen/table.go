@@ -51,6 +51,7 @@ func table(root string) ([]byte, error) {
 		}
 		b.WriteByte('\n')
 	}
+	writeTools(&b)
 	writeScripts(&b, trees)
 	all.writeSources(&b)
 	all.writeUnlocked(&b)

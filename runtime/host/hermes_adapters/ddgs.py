@@ -46,7 +46,7 @@ def search(query, limit):
             found = client().text(query, max_results=limit, backend=backend)
     except DDGSException as error:
         if str(error) != "No results found.":
-            raise
+            raise Failure(ENGINES.unreachable(error)) from error
         found = []
     for item in found:
         yield web.result(item["title"], item["href"], item["body"])

@@ -20,9 +20,10 @@ class Refused(Exception):
 
 
 def load():
-    global sdk, im
+    global sdk, im, ObtainAccessTokenException
     import lark_oapi as sdk
     from lark_oapi.api.im import v1 as im
+    from lark_oapi.core.exception import ObtainAccessTokenException
     from lark_oapi.core.http import Transport
 
     execute = Transport.execute
@@ -53,7 +54,7 @@ def send_message(receive_id, text, receive_id_type="chat_id"):
     try:
         with FEISHU.errors():
             answer = client().im.v1.message.create(request)
-    except sdk.ObtainAccessTokenException as error:
+    except ObtainAccessTokenException as error:
         wrong = f"code {error.code}: {error.msg}"
         raise Failure(f"Feishu refuses the app ({wrong}): check FEISHU_APP_ID and FEISHU_APP_SECRET") from error
     if not answer.success():

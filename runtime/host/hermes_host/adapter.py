@@ -7,10 +7,14 @@ import traceback
 from . import credential, pipes
 from .server import Server
 
+# Of each thread. The usual 8 MiB count against the memory that a backend may use, and a call may have several threads.
+STACK = 2 << 20
+
 
 def run(name):
     """Serves until the standard input ends."""
     reader, writer = pipes.take()
+    threading.stack_size(STACK)
     try:
         module = importlib.import_module("hermes_adapters." + name)
     except ModuleNotFoundError as error:

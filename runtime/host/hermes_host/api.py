@@ -51,11 +51,14 @@ class API:
         if not refused and any("Timeout" in kind for kind in kinds):
             return f"{self.name} has not answered within {TIMEOUT:g} s: try again later"
         if refused or any(kind.endswith(_UNREACHABLE) for kind in kinds):
-            where = self.address()
-            at = f" at {where}" if where else ""
-            check = f"the network and {self._address}" if where else "the network"
-            return f"cannot reach {self.name}{at}: {_line(causes[-1])}; check {check}"
+            return self.unreachable(causes[-1])
         return None
+
+    def unreachable(self, error):
+        where = self.address()
+        at = f" at {where}" if where else ""
+        check = f"the network and {self._address}" if where else "the network"
+        return f"cannot reach {self.name}{at}: {_line(error)}; check {check}"
 
     def _refused(self, status, retry_after, error):
         """What an answer with this status means."""

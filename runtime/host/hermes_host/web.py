@@ -2,6 +2,9 @@
 
 from .tool import Failure, Tool
 
+# How many pages of one call are read at the same time.
+AT_A_TIME = 5
+
 
 def tools(backend, search, extract):
     """web_search and web_extract of a backend.
@@ -61,17 +64,24 @@ def page(url, title, text, error=None):
 
 
 def each(urls, read):
-    """The pages of backends that read one at a time. One that cannot be read has an error; if none can, the call has."""
-    pages, first = [], None
-    for url in urls:
+    """The pages of backends that read one at a time, some at a time.
+
+    A page that cannot be read has an error; if none can, the call fails as the first of them did.
+    """
+    from concurrent.futures import ThreadPoolExecutor
+
+    def attempt(url):
         try:
-            pages.append(read(url))
+            return read(url), None
         except Failure as failure:
-            first = first or failure
-            pages.append(page(url, "", "", str(failure)))
-    if first and all("error" in page for page in pages):
-        raise first
-    return pages
+            return page(url, "", "", str(failure)), failure
+
+    with ThreadPoolExecutor(AT_A_TIME) as readers:
+        attempts = list(readers.map(attempt, urls))
+    failures = [failure for _, failure in attempts if failure]
+    if len(failures) == len(attempts):
+        raise failures[0]
+    return [page for page, _ in attempts]
 
 
 def _listed(name, required, optional):

@@ -2,12 +2,8 @@
 
 import types
 
+from .core.exception import ObtainAccessTokenException
 from .core.http import Transport
-
-
-class ObtainAccessTokenException(Exception):
-    def __init__(self, code, msg):
-        self.code, self.msg = code, msg
 
 
 class Builder:

@@ -1,0 +1,3 @@
+class ObtainAccessTokenException(Exception):
+    def __init__(self, code, msg):
+        self.code, self.msg = code, msg
