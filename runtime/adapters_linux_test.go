@@ -164,6 +164,7 @@ func (a adapter) fails(t *testing.T, server *apis.Server, h *hosted) {
 	if r := h.call(a.tool, a.call); r.Failed {
 		t.Errorf("slowly, it answers %v", r)
 	}
+	h.finish()
 	if strings.Contains(h.said.String(), apis.Key) {
 		t.Errorf("its key is on standard error: %s", h.said)
 	}
