@@ -38,7 +38,7 @@ def inputs(final):
     """A digest of all that the runtime is made of."""
     digest = hashlib.sha256()
     sources = [*HERE.glob("*.py"), *(HERE / "activation").glob("*.p*"), *(HERE / "host").rglob("*.py")]
-    sources += (HERE / "locks").rglob("*.txt")
+    sources += (path for path in (HERE / "locks").rglob("*") if path.is_file())
     named = {str(path.relative_to(HERE)): path for path in sorted(sources)} | {"lock": LOCK}
     for name, path in named.items():
         content = path.read_bytes()

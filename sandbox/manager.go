@@ -47,6 +47,7 @@ const (
 	defaultLifetime = 300 * time.Second
 	minLifetime     = 60 * time.Second
 	sweepBound      = 5 * time.Second
+	listBound       = 2 * time.Second
 	sweepInterval   = time.Minute
 	closeBound      = 15 * time.Second
 )
@@ -375,6 +376,9 @@ func (m *Manager) Remove(ctx context.Context, id Identity, files bool) error {
 	if err := m.engine.Remove(ctx, id, files); err != nil {
 		return fmt.Errorf("cannot remove the sandbox %q: %w", id.Task, err)
 	}
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.boxes = slices.DeleteFunc(m.boxes, func(b *Sandbox) bool { return b.identity == id && b.isClosed() })
 	return nil
 }
 

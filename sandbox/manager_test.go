@@ -152,6 +152,25 @@ func TestAFailedLookupIsNeverACreation(t *testing.T) {
 	}
 }
 
+// Who removed an ephemeral sandbox does not remove what has its name later, and keeps nothing of it.
+func TestWhatWasRemovedIsNotRemovedAgain(t *testing.T) {
+	e := newFake()
+	m := manage(t, e, sandbox.Options{NoSweep: true})
+	id := sandbox.Identity{Home: t.TempDir(), Task: "one"}
+	box, err := m.Ensure(t.Context(), id, sandbox.Spec{Ephemeral: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	box.Close()
+	if err := m.Remove(t.Context(), id, true); err != nil {
+		t.Fatal(err)
+	}
+	e.add(id, wire.Status{})
+	if err := m.Close(); err != nil || len(e.removed) != 1 || len(e.boxes) != 1 {
+		t.Errorf("removed %v, left %d: %v", e.removed, len(e.boxes), err)
+	}
+}
+
 func TestAnOlderGuestIsReplacedOnlyWhenItIsIdle(t *testing.T) {
 	for _, busy := range []bool{false, true} {
 		e, home := newFake(), t.TempDir()

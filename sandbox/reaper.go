@@ -67,7 +67,7 @@ func (m *Manager) Prune(ctx context.Context, home string, all bool) (PruneReport
 
 // sweep reaps other sandboxes of the same home and profile.
 func (m *Manager) sweep(ctx context.Context, opened Identity) {
-	infos, err := m.engine.List(ctx, opened.Home)
+	infos, err := m.listSoon(ctx, opened.Home)
 	if err != nil {
 		m.log.Warn("cannot look for unused sandboxes", "error", err)
 		return
@@ -85,6 +85,14 @@ func (m *Manager) sweep(ctx context.Context, opened Identity) {
 	if _, err := m.engine.Sweep(ctx, opened.Home); err != nil && ctx.Err() == nil {
 		m.log.Warn("cannot clean up after dead sandboxes", "error", err)
 	}
+}
+
+// listSoon lists what there is, unless that takes long: whoever is done waits for the sweep, and would wait for an
+// engine that hangs.
+func (m *Manager) listSoon(ctx context.Context, home string) ([]Info, error) {
+	ctx, cancel := context.WithTimeout(ctx, listBound)
+	defer cancel()
+	return m.engine.List(ctx, home)
 }
 
 // reap removes a running sandbox if its lease is free and its time is over, and a

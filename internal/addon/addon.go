@@ -19,6 +19,7 @@ import (
 
 	"hermes.example/hermes/internal/addon/feature"
 	"hermes.example/hermes/internal/addon/gate"
+	"hermes.example/hermes/internal/addon/npm"
 	"hermes.example/hermes/internal/addon/pep508"
 	"hermes.example/hermes/internal/addon/sealed"
 	"hermes.example/hermes/internal/addon/store"
@@ -138,6 +139,9 @@ func (p *place) missing(f feature.Feature) []string {
 	if p.Has(f.Name, f.Specs) {
 		return nil
 	}
+	if f.Node() { // the core has no packages of npm
+		return f.Specs
+	}
 	return slices.DeleteFunc(slices.Clone(f.Specs), p.inCore)
 }
 
@@ -156,18 +160,31 @@ func (p *place) inCore(spec string) bool {
 	return err == nil && accepted
 }
 
+// parse finds out whether a requirement is one.
+func parse(f feature.Feature, spec string) (err error) {
+	if f.Node() {
+		_, err = npm.Parse(spec)
+	} else {
+		_, err = pep508.Parse(spec)
+	}
+	return err
+}
+
 // refusal is why a feature may not be installed here and now, whatever its lock says; nil means that it may.
 func (m *Manager) refusal(p *place, f feature.Feature, missing []string, verdict gate.Verdict) *unavailable.Error {
 	if !f.Supports(runtime.GOOS) {
 		return unavailable.OnPlatform(runtime.GOOS)
 	}
 	for _, spec := range missing {
-		if _, err := pep508.Parse(spec); err != nil {
+		if err := parse(f, spec); err != nil {
 			return unavailable.UnsafeSpec(err)
 		}
 	}
 	if verdict.Refusal != nil {
 		return verdict.Refusal
+	}
+	if f.Node() {
+		return m.withoutNode(p, f)
 	}
 	return gate.AskSource(m.Lookup, p.sources(f))
 }

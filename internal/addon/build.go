@@ -1,6 +1,7 @@
 package addon
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"io/fs"
@@ -85,12 +86,16 @@ func (b *build) make(ctx context.Context, p plan) error {
 	if err != nil {
 		return err
 	}
-	if err := p.importable(staged.SitePackages(), b.Site()); err != nil {
+	trees, err := checkTrees(staged, p.trees())
+	if err != nil {
+		return err
+	}
+	if err := cmp.Or(p.importable(staged.SitePackages(), b.Site()), p.startable(staged)); err != nil {
 		return unavailable.StillMissing(err)
 	}
 	b.tell(Publishing)
 	return b.publish(ctx, b.writer.Publish, staged, manifest.Manifest{
-		Version: manifest.Version, ABI: b.ABI, Core: b.core, Features: p.features(b.Distributions), Distributions: marked(report.Distributions, p.packages), Files: report.Files,
+		Version: manifest.Version, ABI: b.ABI, Core: b.core, Features: p.features(b.Distributions), Distributions: marked(report.Distributions, p.packages), Files: report.Files, Trees: trees,
 		Compiled: b.current.Compiled && len(p.missing()) == 0,
 	})
 }
@@ -108,19 +113,23 @@ func (b *build) check(staged store.Staged, packages []lock.Package, ours map[str
 }
 
 // fill installs what is missing and takes the rest over. Where the current generation has lost something, all of it is
-// installed.
+// installed. It returns the files in site-packages that were taken over.
 func (b *build) fill(ctx context.Context, p plan, staged store.Staged) (adopted []manifest.File, err error) {
 	if missing := p.missing(); len(missing) > 0 {
 		if err := b.installer().Install(ctx, missing, staged.SitePackages()); err != nil {
 			return nil, err
 		}
 	}
+	var kept manifest.Manifest
+	if kept.Trees, err = b.fillTrees(ctx, p, staged); err != nil {
+		return nil, err
+	}
 	for _, f := range b.current.Files {
 		if p.kept[f.Of] {
-			adopted = append(adopted, f)
+			kept.Files = append(kept.Files, f)
 		}
 	}
-	return adopted, inStore(b.writer.Adopt(staged, b.generation, adopted))
+	return kept.Files, inStore(b.writer.Adopt(staged, b.generation, kept.Placed()))
 }
 
 func paths(files []manifest.File) map[string]bool {

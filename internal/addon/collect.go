@@ -23,23 +23,18 @@ func (m *Manager) Collect(ctx context.Context, c store.Collect) (done Collected,
 			return inStore(err)
 		}
 		b := &build{Manager: m, place: p, writer: w}
-		keep, err := b.needed()
+		wanted, err := w.Desired()
 		if err != nil {
-			return err
+			return inStore(err)
 		}
-		done.Cache, err = b.installer().Prune(ctx, keep)
+		done.Cache, err = b.installer().Prune(ctx, b.needed(wanted), b.neededOfNPM(wanted))
 		return err
 	})
 	return done, err
 }
 
 // needed are the packages of all generations that there are, and of the locks of what is wanted.
-func (b *build) needed() ([]lock.Package, error) {
-	wanted, err := b.writer.Desired()
-	if err != nil {
-		return nil, inStore(err)
-	}
-	var keep []lock.Package
+func (b *build) needed(wanted []string) (keep []lock.Package) {
 	for _, m := range b.writer.Manifests() {
 		for _, d := range m.Distributions {
 			keep = append(keep, d.Package())
@@ -59,5 +54,5 @@ func (b *build) needed() ([]lock.Package, error) {
 	if slices.ContainsFunc(keep, func(p lock.Package) bool { return p.Source }) {
 		keep = append(keep, b.tools()...)
 	}
-	return keep, nil
+	return keep
 }

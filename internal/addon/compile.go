@@ -18,7 +18,7 @@ import (
 func (m *Manager) Compile(ctx context.Context) error {
 	return m.writing(ctx, func(p *place, w *store.Writer) error {
 		b, err := m.newBuild(p, w)
-		if err != nil || b.generation.Digest == "" || b.current.Compiled {
+		if err != nil || b.generation.Digest == "" || b.current.Compiled || len(b.current.Files) == 0 {
 			return err
 		}
 		return b.compile(ctx)
@@ -29,7 +29,7 @@ func (b *build) compile(ctx context.Context) error {
 	b.tell(Compiling)
 	staged, err := b.writer.Stage()
 	if err == nil {
-		err = b.writer.Adopt(staged, b.generation, b.current.Files)
+		err = b.writer.Adopt(staged, b.generation, b.current.Placed())
 	}
 	if err != nil {
 		return inStore(err)
@@ -50,8 +50,12 @@ func (b *build) compile(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	trees, err := checkTrees(staged, installedTrees(b.current))
+	if err != nil {
+		return err
+	}
 	m := b.current
-	m.Distributions, m.Files, m.Compiled = marked(report.Distributions, packages), report.Files, true
+	m.Distributions, m.Files, m.Trees, m.Compiled = marked(report.Distributions, packages), report.Files, trees, true
 	return b.publish(ctx, b.writer.Replace, staged, m)
 }
 

@@ -137,18 +137,31 @@ func soak(few, many int) int {
 func TestD35KilledAtAnyTime(t *testing.T) {
 	d := newDesk(t)
 	d.ensure("search.one")
+	d.killed("tts.voice", soak(36, 300), "ensure", "remove", "rebuild", "rollback", "gc", "compile")
+}
+
+// The same for a feature of npm, whose packages another program unpacks.
+func TestD35KilledWhileNPMInstalls(t *testing.T) {
+	d := newDesk(t)
+	d.withNode()
+	d.ensure("search.one")
+	d.killed("mcp.demo", soak(9, 120), "ensure", "rebuild", "gc")
+}
+
+// killed does errands about a feature and kills those who do them.
+func (d *desk) killed(feature string, kills int, errands ...string) {
+	t := d.T
+	t.Helper()
 	seed := time.Now().UnixNano()
 	if given, err := strconv.ParseInt(os.Getenv("HERMES_SEED"), 10, 64); err == nil {
 		seed = given
 	}
 	t.Logf("HERMES_SEED=%d", seed)
 	r := rand.New(rand.NewPCG(uint64(seed), 0))
-	errands := []errand{{Do: "ensure", Feature: "tts.voice"}, {Do: "remove", Feature: "tts.voice"}, {Do: "rebuild"}, {Do: "rollback"}, {Do: "gc"}, {Do: "compile"}}
 	took := make(map[string]time.Duration)
 	hit := make(map[string]int)
-	kills := soak(36, 300)
 	for i := range kills {
-		e := errands[i%len(errands)]
+		e := errand{Do: errands[i%len(errands)], Feature: feature}
 		if took[e.Do] == 0 || i%50 < len(errands) {
 			d.prepare(e)
 			began := time.Now()
@@ -186,21 +199,21 @@ func TestD35KilledAtAnyTime(t *testing.T) {
 func (d *desk) prepare(e errand) {
 	d.Helper()
 	m := d.manager(func(o *Options) { o.Retry = true })
-	has := m.Has(d.ctx(), "tts.voice")
+	has := m.Has(d.ctx(), e.Feature)
 	var err error
 	switch {
 	case e.Do == "ensure" && has:
-		err = m.Remove(d.ctx(), "tts.voice")
+		err = m.Remove(d.ctx(), e.Feature)
 	case e.Do == "remove" && !has, e.Do == "rebuild" && !has:
-		_, err = m.Ensure(d.ctx(), "tts.voice")
+		_, err = m.Ensure(d.ctx(), e.Feature)
 	case e.Do == "rollback" && has, e.Do == "gc" && has:
-		err = m.Remove(d.ctx(), "tts.voice")
+		err = m.Remove(d.ctx(), e.Feature)
 	case e.Do == "compile" && has:
-		if err = m.Remove(d.ctx(), "tts.voice"); err == nil {
-			_, err = m.Ensure(d.ctx(), "tts.voice")
+		if err = m.Remove(d.ctx(), e.Feature); err == nil {
+			_, err = m.Ensure(d.ctx(), e.Feature)
 		}
 	case e.Do == "rollback", e.Do == "gc", e.Do == "compile":
-		_, err = m.Ensure(d.ctx(), "tts.voice")
+		_, err = m.Ensure(d.ctx(), e.Feature)
 	}
 	if err != nil {
 		d.Fatalf("before %s: %v", e.Do, err)

@@ -227,6 +227,12 @@ func (d *desk) ships(l lock.Lock) {
 	d.Helper()
 	f := d.features[slices.IndexFunc(d.features, func(f feature.Feature) bool { return f.Name == l.Feature })]
 	l.Tag, l.Kind, l.Specs = d.runtime.Tag, lock.Shipped, lock.Digest(f.Specs)
+	d.shipsFile(lock.Path("", l.Tag, l.Feature), l.Format())
+}
+
+// shipsFile puts a file among the locks of the runtime, of which there is a copy for this desk then.
+func (d *desk) shipsFile(name string, text []byte) {
+	d.Helper()
 	if root := d.env[core.Variable]; root == d.runtime.Root {
 		copied := filepath.Join(d.TempDir(), "shipping")
 		if err := os.CopyFS(copied, os.DirFS(root)); err != nil {
@@ -235,11 +241,11 @@ func (d *desk) ships(l lock.Lock) {
 		d.Cleanup(func() { sealed.Remove(copied) })
 		d.env[core.Variable] = copied
 	}
-	path := lock.Path(filepath.Join(d.env[core.Variable], "locks"), l.Tag, l.Feature)
+	path := filepath.Join(d.env[core.Variable], "locks", name)
 	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
 		d.Fatal(err)
 	}
-	if err := os.WriteFile(path, l.Format(), 0o644); err != nil {
+	if err := os.WriteFile(path, text, 0o644); err != nil {
 		d.Fatal(err)
 	}
 }

@@ -20,6 +20,7 @@ type part struct {
 	feature.Feature
 	lock lock.Lock // without what the core has
 	core []string  // which that is
+	tree lock.Tree // in the place of both, if npm brings it
 }
 
 // plan says what the next generation is to hold: a part for each feature, the packages of all of them, and those of
@@ -28,6 +29,8 @@ type plan struct {
 	parts    []part
 	packages []lock.Package
 	kept     map[string]bool // by name
+	// keptTrees are the features of npm whose packages the current generation has already.
+	keptTrees map[string]bool
 }
 
 // missing are the packages that the installer has to bring.
@@ -55,7 +58,10 @@ func (b *build) plan(ctx context.Context, wanted []string) (p plan, err error) {
 	if p.packages, err = lock.Union(locks...); err != nil {
 		return plan{}, conflicting(err)
 	}
-	p.kept = b.keeps(p.packages)
+	p.kept, p.keptTrees = b.keeps(p.packages), make(map[string]bool)
+	for _, t := range p.trees() {
+		p.keptTrees[t.Feature] = b.keepsTree(t)
+	}
 	return p, nil
 }
 
@@ -73,6 +79,13 @@ func (b *build) part(ctx context.Context, name string) (part, error) {
 	if err != nil {
 		return part{}, err
 	}
+	if f.Node() {
+		tree, refused := b.tree(f)
+		if refused != nil {
+			return part{}, refused
+		}
+		return part{Feature: f, lock: lock.Lock{Kind: lock.Shipped}, tree: tree}, nil
+	}
 	whole, err := b.lockOf(ctx, f)
 	if err != nil {
 		return part{}, err
@@ -84,7 +97,7 @@ func (b *build) part(ctx context.Context, name string) (part, error) {
 	if refused := gate.AskSource(b.Lookup, b.unbuilt(rest)); refused != nil {
 		return part{}, refused
 	}
-	return part{f, rest, core}, nil
+	return part{Feature: f, lock: rest, core: core}, nil
 }
 
 // conflicting is an error about versions that cannot be there both.

@@ -8,14 +8,11 @@ import (
 	"hermes.example/hermes/internal/addon/gate"
 )
 
-// settle does what is left to do about a feature that is there. One that the store has is wanted from now on, and one
-// that was checked against another core is checked against this one: the image was replaced, and the volume stayed.
-// Neither is needed for the feature to be used, so that neither can make it fail: an earlier generation never answers
-// for a name that the core has now.
+// settle does what is left to do about a feature that is there and not settled. One that the store has is wanted from
+// now on, and one that was checked against another core is checked against this one: the image was replaced, and the
+// volume stayed. Neither is needed for the feature to be used, so that neither can make it fail: an earlier generation
+// never answers for a name that the core has now.
 func (m *Manager) settle(ctx context.Context, p *place, f feature.Feature, verdict gate.Verdict) Ensured {
-	if p.settled(f) {
-		return p.there(f, false)
-	}
 	why := ""
 	if failure, failed := p.Failure(f.Name); verdict.Refusal != nil {
 		why = verdict.Refusal.Reason

@@ -34,6 +34,10 @@ type FeatureStatus struct {
 	Missing []string  `json:"missing,omitempty"`
 	// Sources are the packages of it that have no wheel and are built here.
 	Sources []string `json:"built_from_source,omitempty"`
+	// Native are the packages of npm that brought compiled code, Scripts those that have some for the time of their
+	// installation, which never run.
+	Native  []string `json:"native,omitempty"`
+	Scripts []string `json:"scripts_not_run,omitempty"`
 	Reason  string   `json:"reason,omitempty"`
 }
 
@@ -86,9 +90,10 @@ func (m *Manager) Status(ctx context.Context) Status {
 	for _, f := range m.Features {
 		one := m.status(p, f, verdict)
 		one.Wanted = slices.Contains(wanted, f.Name)
+		one.Native, one.Scripts = native(have, f.Name), p.scripts(f)
 		if i := slices.IndexFunc(have.Features, func(h manifest.Feature) bool { return h.Name == f.Name }); i >= 0 {
 			one.Lock = have.Features[i].Kind
-		} else if l, err := lock.Load(p.locks, p.Tag, f.Name); err == nil && l.Current(f.Specs) == nil {
+		} else if p.ships(f) {
 			one.Lock = lock.Shipped
 		}
 		if why, none := unlocked[f.Name]; none && one.State == Available {
@@ -103,6 +108,16 @@ func (m *Manager) Status(ctx context.Context) Status {
 		s.Features = append(s.Features, one)
 	}
 	return s
+}
+
+// ships says whether there is a lock of a feature as the list has it.
+func (p *place) ships(f feature.Feature) bool {
+	if f.Node() {
+		_, refused := p.tree(f)
+		return refused == nil
+	}
+	l, err := lock.Load(p.locks, p.Tag, f.Name)
+	return err == nil && l.Current(f.Specs) == nil
 }
 
 // status is that of one feature, apart from what is wanted and locked.

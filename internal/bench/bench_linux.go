@@ -66,6 +66,7 @@ func Run(ctx context.Context, o Options) (Report, error) {
 		{"services", r.services},
 		{"the entrypoint of the image", r.boot},
 		{"add-ons", r.addons},
+		{"backends of add-ons", r.backends},
 		{"memory", settled},
 	} {
 		if !strings.Contains(part.name, r.Only) {

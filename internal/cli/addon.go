@@ -12,15 +12,17 @@ import (
 
 // newAddon is the group of all that is done to add-ons.
 func newAddon(a *app) *cobra.Command {
-	group := newGroup("addon", "Install, look at and remove opt-in backends",
+	group := newGroup("addon", "Install, call, look at and remove opt-in backends",
 		"A feature is an opt-in backend of the agent: a search engine, a messenger, a voice. The core that comes with Hermes is\n"+
-			"sealed; a feature of the list is installed beside it at its first use, from wheels whose hashes are known, into a\n"+
+			"sealed; a feature of the list is installed beside it at its first use, from packages whose hashes are known, into a\n"+
 			"store in the home. It can only ever add to the core, and every change is a new generation that can be taken back.",
 		"hermes addon ls\n"+
 			"hermes addon ensure search.exa\n"+
+			"hermes addon call search web_search '{\"query\":\"x\"}'\n"+
 			"hermes addon rollback")
 	group.AddCommand(newAddonLs(a, "addon ls"), newAddonInfo(a), newAddonEnsure(a), newAddonStatus(a), newAddonRemove(a), newAddonRollback(a),
-		newAddonVerify(a), newAddonGc(a), newAddonRebuild(a), newAddonSbom(a))
+		newAddonVerify(a), newAddonGc(a), newAddonRebuild(a), newAddonSbom(a), newAddonCall(a), newAddonTools(a), newAddonDoctor(a))
+	addAddonServe(a, group)
 	return group
 }
 

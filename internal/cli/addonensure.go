@@ -23,8 +23,8 @@ func newAddonEnsure(a *app) *cobra.Command {
 		Use:                   "ensure [FLAG…] FEATURE…",
 		DisableFlagsInUseLine: true,
 		Short:                 "See to it that features are there",
-		Long: "Installs what is missing of features, and does nothing for those that are there. Wheels are checked against the hashes\n" +
-			"of the lock that comes with the runtime; where none does, versions are chosen once, against those of the core.\n" +
+		Long: "Installs what is missing of features, and does nothing for those that are there. Packages are checked against the\n" +
+			"hashes of the lock that comes with the runtime; where none does, versions are chosen once, against those of the core.\n" +
 			"What would change or hide anything of the core is not installed. An install that failed is not tried again for a while.\n" +
 			"What was installed can be used at once; it is compiled then, so that it starts faster.",
 		Example:           "hermes addon ensure search.exa\nhermes addon ensure --retry tts.edge   # although it failed a short while ago\nhermes addon ensure --offline search.exa",

@@ -42,7 +42,7 @@ func runAddonInfo(ctx context.Context, a *app, name string, asJSON bool) error {
 		{{"feature", bold}, {f.Name, ""}}, {{"for", bold}, {f.For, ""}}, {{"state", bold}, addonState(f.State)},
 		{{"needs", bold}, {strings.Join(f.Specs, ", "), ""}}, {{"lock", bold}, {orDash(string(f.Lock)), ""}},
 	}
-	for what, list := range map[string][]string{"missing": f.Missing, "imports": f.Probes, "built from source": f.Sources} {
+	for what, list := range map[string][]string{"missing": f.Missing, "imports": f.Probes, "built from source": f.Sources, "compiled code": f.Native, "scripts that do not run": f.Scripts} {
 		if len(list) > 0 {
 			rows = append(rows, []cell{{what, bold}, {strings.Join(list, ", "), ""}})
 		}

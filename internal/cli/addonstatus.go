@@ -2,12 +2,14 @@ package cli
 
 import (
 	"context"
+	"fmt"
 	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
 
 	"hermes.example/hermes/internal/addon"
+	"hermes.example/hermes/internal/addon/keeper"
 	"hermes.example/hermes/internal/addon/store"
 )
 
@@ -16,7 +18,7 @@ func newAddonStatus(a *app) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:                   "status [--json]",
 		DisableFlagsInUseLine: true,
-		Short:                 "Tell where add-ons are kept, for which interpreter, and which generations there are",
+		Short:                 "Tell where add-ons are kept, for which interpreter, which generations there are, and which backends are warm",
 		Example:               "hermes addon status\nhermes addon status --json",
 		Args:                  noArguments,
 		RunE:                  func(cmd *cobra.Command, _ []string) error { return runAddonStatus(cmd.Context(), a, asJSON) },
@@ -41,6 +43,7 @@ func runAddonStatus(ctx context.Context, a *app, asJSON bool) error {
 	if err != nil && status.Problem == "" {
 		return err
 	}
+	kept, unheard := a.kept(ctx)
 	if asJSON {
 		all := []generation{}
 		for _, g := range list {
@@ -48,15 +51,20 @@ func runAddonStatus(ctx context.Context, a *app, asJSON bool) error {
 		}
 		return cannot("write it", writeJSON(a.stdout, struct {
 			addon.Status
-			Generations []generation `json:"generations"`
-		}{status, all}))
+			Generations []generation   `json:"generations"`
+			Keeper      *keeper.Status `json:"keeper"`
+		}{status, all, kept}))
 	}
 	rows := [][]cell{{{"store", bold}, {printable(status.Target), ""}}, {{"runtime", bold}, {orDash(status.Runtime), ""}}, {{"interpreter", bold}, {orDash(status.ABI), ""}}}
 	for _, g := range list {
 		rows = append(rows, []cell{{"generation", bold}, {describeGeneration(g), ""}})
 	}
+	rows = append(rows, describeKept(kept, time.Now())...)
 	if err := writeTable(a.stdout, a.paint(), rows); err != nil {
 		return cannot("write it", err)
+	}
+	if unheard != nil {
+		a.say("%v", unheard)
 	}
 	a.tellAddons(status)
 	if status.Outdated {
@@ -80,4 +88,34 @@ func describeGeneration(g store.Listed) string {
 		return text + "  no features"
 	}
 	return text + "  " + strings.Join(g.Features, " ")
+}
+
+// kept is what the keeper of the profile says, if one runs.
+func (a *app) kept(ctx context.Context) (*keeper.Status, error) {
+	g, err := a.agent()
+	if err != nil {
+		return nil, err
+	}
+	return a.keeper(g).Status(ctx)
+}
+
+// describeKept has a row for each backend that is kept, or would be.
+func describeKept(kept *keeper.Status, now time.Time) (rows [][]cell) {
+	if kept == nil {
+		return [][]cell{{{"warm", bold}, {"none", faint}}}
+	}
+	for _, b := range kept.Backends {
+		text := b.Feature + "  " + string(b.Phase)
+		if !b.Since.IsZero() {
+			text += ", for " + span(now.Sub(b.Since))
+		}
+		if b.Calls > 0 {
+			text += ", " + plural(b.Calls, "call", "calls")
+		}
+		if b.Reason != "" {
+			text += ": " + oneLine(b.Reason)
+		}
+		rows = append(rows, []cell{{"warm", bold}, {text, ""}})
+	}
+	return append(rows, []cell{{"keeper", bold}, {fmt.Sprintf("process %d, for %s", kept.PID, span(now.Sub(kept.Started))), ""}})
 }

@@ -75,8 +75,12 @@ func (t target) recall(a *app, c config.Config, name string) (*sandbox.Manager, 
 	if !ok {
 		return nil, false
 	}
-	e, ok := docker.Recall(docker.Options{Name: string(kind), Arch: runtime.GOARCH, Host: host}, t.identity(c), func() (sandbox.Engine, error) {
-		return newEngine(a, c, name)
+	e, ok := docker.Recall(docker.Options{Name: string(kind), Arch: runtime.GOARCH, Host: host}, t.identity(c), func(ctx context.Context) (sandbox.Engine, error) {
+		e, err := newDocker(ctx, a, c, daemons[name])
+		if err != nil {
+			return nil, cannot("use the engine "+name, err)
+		}
+		return e, nil
 	})
 	if !ok {
 		return nil, false

@@ -19,18 +19,18 @@ var backendWheel = wheels.Wheel{Name: "exa-py", Version: "2.10.2", Files: map[st
 // tag is what the image's interpreter calls the ABI of its extension modules, in the words of a shell.
 const tag = `cpython-311-$(uname -m)-linux-gnu`
 
-// shipping is the image with a lock of the feature that names our wheel.
-func shipping(e *engine) *engine {
+// shipping is the image with a lock of a feature that names our wheel.
+func shipping(e *engine, name string, wheel wheels.Wheel) *engine {
 	e.t.Helper()
-	f, known := feature.Find(backend)
-	if !known || f.Specs[0] != "exa-py=="+backendWheel.Version {
+	f, known := feature.Find(name)
+	if !known || f.Specs[0] != wheel.Name+"=="+wheel.Version {
 		e.t.Fatalf("the feature is %+v", f)
 	}
 	text := lock.Lock{
-		Feature: backend, Tag: "TAG", Kind: lock.Shipped, Specs: lock.Digest(f.Specs),
-		Packages: []lock.Package{{Name: backendWheel.Name, Version: backendWheel.Version, Hashes: []string{backendWheel.Hash()}}},
+		Feature: name, Tag: "TAG", Kind: lock.Shipped, Specs: lock.Digest(f.Specs),
+		Packages: []lock.Package{{Name: wheel.Name, Version: wheel.Version, Hashes: []string{wheel.Hash()}}},
 	}.Format()
-	return e.derive(fmt.Sprintf("RUN echo %s | base64 -d | sed s/TAG/%s/ >/opt/hermes/.venv/locks/%[2]s/%s.txt", base64.StdEncoding.EncodeToString(text), tag, backend))
+	return e.derive(fmt.Sprintf("RUN echo %s | base64 -d | sed s/TAG/%s/ >/opt/hermes/.venv/locks/%[2]s/%s.txt", base64.StdEncoding.EncodeToString(text), tag, name))
 }
 
 // anotherABI makes the interpreter one whose extension modules have another suffix, as a new version of Python has: in the
@@ -48,7 +48,7 @@ const answer = "import exa_py; print(exa_py.answer)"
 // A feature is installed when it is first needed, by the service user, onto the volume; it outlives its container; another
 // interpreter gets it anew; and nothing of all that changes the core.
 func TestAnAddOnsRoundTrip(t *testing.T) {
-	first := shipping(dockerd(t))
+	first := shipping(dockerd(t), backend, backendWheel)
 	index := wheels.Serve(t, backendWheel, wheels.Wheel{Name: "stranger", Version: "1.0", Files: map[string]string{"stranger.py": ""}})
 	options := opts("--network host -e UV_HTTP_RETRIES=0 -e UV_DEFAULT_INDEX=" + index.URL + " -v " + first.volume("") + ":/opt/data")
 

@@ -37,6 +37,9 @@ var heights = map[string]int{
 	"cmd/hermes-guest":              core, // above the guest, beside the sandbox
 	"sandbox":                       core,
 	"internal/addon":                core,
+	"internal/addon/backend":        shared, // above the add-ons and the sandboxes that they run in
+	"internal/addon/choice":         engine, // above the backends
+	"internal/addon/keeper":         engine, // the same
 	"internal/supervise":            core,
 	"internal/profile":              core,
 	"internal/roster":               shared, // above what supervises and the profiles
@@ -84,6 +87,7 @@ var homes = map[string][]string{
 	"github.com/google/go-containerregistry": {"internal/image"},
 	"github.com/klauspost/compress":          {"internal/image/packed"},
 	"github.com/goccy/go-yaml":               {"internal/config"},
+	"github.com/modelcontextprotocol/":       {"internal/addon/backend", "internal/gateway"},
 	"github.com/BurntSushi/toml":             {"internal/addon/install"},
 	"golang.org/x/crypto":                    {"internal/dashboard"},
 	"github.com/CycloneDX/":                  {"internal/addon/sbom", "image/describe"},

@@ -78,6 +78,11 @@ func TestRules(t *testing.T) {
 		{"internal/mainprog", "internal/supervise/reaper", true},
 		{"internal/initd", "internal/cli", false},
 		{"test/e2e", "internal/cli", true},
+		{"internal/addon/backend", "sandbox", true},
+		{"internal/addon/backend", "internal/addon", true},
+		{"internal/addon/backend", "sandbox/engine/local", false},
+		{"internal/addon", "internal/addon/backend", false},
+		{"internal/gateway", "internal/addon/backend", true},
 	} {
 		bad := Violations([]Package{{ImportPath: module + c.from, Imports: []string{module + c.to}}})
 		if (len(bad) == 0) != c.allowed {
@@ -115,6 +120,8 @@ func TestForeignModulesHaveTheirHomes(t *testing.T) {
 		{"internal/guest", "golang.org/x/sys/unix", true},
 		{"internal/dashboard", "golang.org/x/crypto/scrypt", true},
 		{"internal/gateway", "golang.org/x/crypto/scrypt", false},
+		{"internal/addon/backend", "github.com/modelcontextprotocol/go-sdk/mcp", true},
+		{"internal/cli", "github.com/modelcontextprotocol/go-sdk/mcp", false},
 	} {
 		bad := Violations([]Package{{ImportPath: module + c.from, Imports: []string{c.to}}})
 		if (len(bad) == 0) != c.allowed {

@@ -3,9 +3,13 @@
 //
 // The keeper and the gateway call it. A backend runs in a sandbox of the local engine, which ends with it; the package
 // knows sandboxes, and nothing of engines.
+//
+// What a backend writes is never trusted: a line is looked at before the protocol's library sees it, and what is not a
+// whole message of it either counts as something it said, or ends it.
 package backend
 
 import (
+	"cmp"
 	"encoding/json"
 	"time"
 )
@@ -14,6 +18,8 @@ import (
 type Launch struct {
 	Feature string
 	Argv    []string
+	// Dir is where it runs.
+	Dir string
 	// Env is all of its environment. Secrets are the names of those of its variables that nobody may see: their values
 	// are taken out of whatever is repeated of its output.
 	Env     map[string]string
@@ -27,6 +33,13 @@ type Bounds struct {
 	Call   time.Duration
 	Memory int64 // bytes, of each of its processes
 	Answer int64 // bytes of one message
+}
+
+func (b Bounds) normal() Bounds {
+	return Bounds{
+		Start: cmp.Or(b.Start, time.Minute), Call: cmp.Or(b.Call, 2*time.Minute),
+		Memory: cmp.Or(b.Memory, 1<<30), Answer: cmp.Or(b.Answer, 16<<20),
+	}
 }
 
 // Tool is one that a backend offers.

@@ -35,6 +35,12 @@ type Feature struct {
 	Unsupported []string `json:"unsupported,omitempty"`
 }
 
+// Node says whether npm brings it.
+func (f Feature) Node() bool { return f.Ecosystem == "node" }
+
+// NodeEntry is the file below its node_modules that its process is started from, if it is one of npm's.
+func (f Feature) NodeEntry() (file string, ok bool) { return strings.CutPrefix(f.Entry, "node:") }
+
 // Supports says whether it can be on an operating system, as Go names it.
 func (f Feature) Supports(system string) bool { return !slices.Contains(f.Unsupported, system) }
 

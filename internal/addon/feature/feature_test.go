@@ -3,11 +3,13 @@ package feature
 import (
 	"bytes"
 	"encoding/json"
+	"path"
 	"regexp"
 	"slices"
 	"strings"
 	"testing"
 
+	"hermes.example/hermes/internal/addon/npm"
 	"hermes.example/hermes/internal/addon/pep508"
 )
 
@@ -33,10 +35,10 @@ func TestTheListIsRight(t *testing.T) {
 		if !nameForm.MatchString(f.Name) {
 			t.Errorf("%s is not a name", f.Name)
 		}
-		if f.Ecosystem != "python" || f.For == "" || strings.ContainsAny(f.For, "\n.") || len(f.For) > 80 {
+		if f.Ecosystem != "python" && f.Ecosystem != "node" || f.For == "" || strings.ContainsAny(f.For, "\n.") || len(f.For) > 80 {
 			t.Errorf("%s: %q for %q", f.Name, f.Ecosystem, f.For)
 		}
-		if len(f.Probes) == 0 || slices.ContainsFunc(f.Probes, func(p string) bool { return !moduleForm.MatchString(p) }) {
+		if (len(f.Probes) == 0) != f.Node() || slices.ContainsFunc(f.Probes, func(p string) bool { return !moduleForm.MatchString(p) }) {
 			t.Errorf("%s: probes %q", f.Name, f.Probes)
 		}
 		for _, system := range f.Unsupported {
@@ -81,6 +83,10 @@ func checkSpecs(t *testing.T, f Feature) {
 		t.Errorf("%s needs nothing", f.Name)
 	}
 	named := map[string]bool{}
+	if f.Node() {
+		checkNode(t, f)
+		return
+	}
 	for _, spec := range f.Specs {
 		r, err := pep508.Parse(spec)
 		if err != nil {
@@ -98,10 +104,27 @@ func checkSpecs(t *testing.T, f Feature) {
 	}
 }
 
-// Two features with different pins of one package could never be installed together.
+// What is of npm is started from a file of its first package.
+func checkNode(t *testing.T, f Feature) {
+	t.Helper()
+	for i, text := range f.Specs {
+		spec, err := npm.Parse(text)
+		if err != nil {
+			t.Errorf("%s: %v", f.Name, err)
+		}
+		if file, ok := f.NodeEntry(); i == 0 && (!ok || !strings.HasPrefix(file, spec.Name+"/") || path.Clean(file) != file) {
+			t.Errorf("%s is started as %q", f.Name, f.Entry)
+		}
+	}
+}
+
+// Two features of Python with different pins of one package could never be installed together.
 func TestD39NoTwoFeaturesContradictEachOther(t *testing.T) {
 	pins, by := map[string]string{}, map[string]string{}
 	for _, f := range All() {
+		if f.Node() { // each has a tree of its own
+			continue
+		}
 		for _, spec := range f.Specs {
 			r, err := pep508.Parse(spec)
 			if err != nil {
@@ -120,6 +143,8 @@ func TestD39NoTwoFeaturesContradictEachOther(t *testing.T) {
 // The contract's list, which an existing installation relies on; one more search backend; and ready servers of tools.
 const contract = `
 provider.anthropic: anthropic==0.87.0
+mcp.filesystem: @modelcontextprotocol/server-filesystem@2026.8.31
+mcp.memory: @modelcontextprotocol/server-memory@2026.8.31
 provider.bedrock: boto3==1.42.89
 provider.vertex: google-auth==2.55.1 pyasn1==0.6.4
 provider.azure_identity: azure-identity==1.25.3

@@ -1,5 +1,5 @@
-// Package install has packages fetched and unpacked by the tools that Python's world trusts with it: uv, or pip where
-// uv is not there. It decides what they are told, what they see of the caller's environment, where they may write and
+// Package install has packages fetched and unpacked by the tools that their world trusts with it: uv, or pip where
+// uv is not there, and npm. It decides what they are told, what they see of the caller's environment, where they may write and
 // how long they may take; it neither speaks to an index nor reads a wheel itself.
 //
 // The add-on manager calls it with a lock's packages and an empty directory, and holds the store's writers' lock
@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"hermes.example/hermes/internal/addon/lock"
+	"hermes.example/hermes/internal/addon/npm"
 	"hermes.example/hermes/internal/addon/sealed"
 	"hermes.example/hermes/internal/addon/unavailable"
 )
@@ -80,7 +81,7 @@ func (i Installer) Install(ctx context.Context, packages []lock.Package, into st
 		return err
 	}
 	defer s.close()
-	if err := s.forget(); err != nil {
+	if err := s.forget(s.uvCache(), s.wheels()); err != nil {
 		return err
 	}
 	if err := s.write("requirements.txt", lock.Requirements(wheels)); err != nil {
@@ -177,11 +178,11 @@ func (i Installer) uvs() []string {
 	if own := i.Runtime.UV(); own != "" {
 		all = append(all, own)
 	}
-	for _, dir := range filepath.SplitList(i.getenv("PATH")) {
-		path := filepath.Join(dir, "uv")
-		if info, err := os.Stat(path); filepath.IsAbs(dir) && err == nil && info.Mode().IsRegular() && info.Mode()&0o111 != 0 {
-			return append(all, path)
-		}
+	if found := i.onPath("uv"); found != "" {
+		all = append(all, found)
 	}
 	return all
 }
+
+// onPath is a program on the caller's PATH, or "".
+func (i Installer) onPath(name string) string { return npm.Program(i.getenv("PATH"), name) }

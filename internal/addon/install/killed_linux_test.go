@@ -39,15 +39,24 @@ func commandLine(p proc.Process) string {
 
 const (
 	helperVariable = "HERMES_TEST_INSTALL"
+	treeVariable   = "HERMES_TEST_INSTALL_TREE"
 	helperSeparate = "\x1f"
 )
 
-// TestMain is also the process that is killed: it installs as the variable says.
+// TestMain is also the process that is killed: it installs as one of the variables says.
 func TestMain(m *testing.M) {
 	if text, ok := os.LookupEnv(helperVariable); ok {
 		arguments := strings.Split(text, helperSeparate)
 		i := Installer{Runtime: &sealed.Runtime{Root: arguments[0]}, Cache: arguments[1], Environ: []string{"UV_DEFAULT_INDEX=" + arguments[2]}}
 		if err := i.Install(context.Background(), locked(sample()...), arguments[3]); err != nil {
+			os.Exit(1)
+		}
+		os.Exit(0)
+	}
+	if text, ok := os.LookupEnv(treeVariable); ok {
+		arguments := strings.Split(text, helperSeparate)
+		i := Installer{Runtime: &sealed.Runtime{}, Cache: arguments[0], Environ: arguments[2:]}
+		if err := i.InstallTree(context.Background(), serverTree(), serverSpec, arguments[1]); err != nil {
 			os.Exit(1)
 		}
 		os.Exit(0)

@@ -34,16 +34,23 @@ const glance = 200 * time.Millisecond
 // observe reports the progress of an installation until it is stopped. It looks at what is on the disk, because the
 // tools' words change from version to version.
 func (s *session) observe(packages []lock.Package, into string, fetched func() int) (stop func()) {
+	return s.watch(func() Event {
+		e := Event{Downloading, max(0, min(fetched(), len(packages))), len(packages), lock.Size(packages)}
+		if n := entries(into, ".dist-info"); n > 0 {
+			e.Phase, e.Done = Installing, min(n, len(packages))
+		}
+		return e
+	})
+}
+
+// watch reports what has changed since the last glance, until it is stopped.
+func (s *session) watch(now func() Event) (stop func()) {
 	if s.Progress == nil {
 		return func() {}
 	}
 	var last Event
 	look := func() {
-		e := Event{Downloading, max(0, min(fetched(), len(packages))), len(packages), lock.Size(packages)}
-		if n := entries(into, ".dist-info"); n > 0 {
-			e.Phase, e.Done = Installing, min(n, len(packages))
-		}
-		if e != last {
+		if e := now(); e != last {
 			s.Progress(e)
 			last = e
 		}

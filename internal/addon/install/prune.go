@@ -10,13 +10,14 @@ import (
 	"strings"
 
 	"hermes.example/hermes/internal/addon/lock"
+	"hermes.example/hermes/internal/addon/npm"
 	"hermes.example/hermes/internal/addon/pep508"
 	"hermes.example/hermes/internal/addon/unavailable"
 )
 
 // Prune takes out of the cache what none of these packages needs, and says how many bytes that were. What is kept can
 // still be installed without a network. Only versions count: who has another interpreter keeps its wheels of them.
-func (i Installer) Prune(ctx context.Context, keep []lock.Package) (freed int64, err error) {
+func (i Installer) Prune(ctx context.Context, keep []lock.Package, nodes []npm.Spec) (freed int64, err error) {
 	before := size(i.Cache)
 	if before == 0 {
 		return 0, nil
@@ -36,6 +37,9 @@ func (i Installer) Prune(ctx context.Context, keep []lock.Package) (freed int64,
 		return 0, unavailable.NotWritable(s.Cache, err)
 	}
 	if err := s.pruneUV(ctx, k); err != nil {
+		return 0, err
+	}
+	if err := s.pruneNPM(ctx, nodes); err != nil {
 		return 0, err
 	}
 	return max(0, before-size(i.Cache)), nil

@@ -34,7 +34,7 @@ func TestPruneKeepsWhatIsNeeded(t *testing.T) {
 		i.Offline = true
 		prune := func(keep ...lock.Package) int64 {
 			t.Helper()
-			freed, err := i.Prune(t.Context(), keep)
+			freed, err := i.Prune(t.Context(), keep, nil)
 			if err != nil {
 				t.Fatal(err)
 			}

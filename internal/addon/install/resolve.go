@@ -101,10 +101,7 @@ func (s *session) resolve(ctx context.Context, w Wish) ([]lock.Package, error) {
 
 // attempt resolves, and when that fails finds out what it was: it leaves out one demand after the other.
 func (s *session) attempt(ctx context.Context, w Wish, resolve resolver) ([]lock.Package, error) {
-	var before time.Time
-	if s.minAge() > 0 {
-		before = s.now().Add(-s.minAge())
-	}
+	before := s.before()
 	packages, err := resolve(ctx, w, before)
 	var exit *exited
 	if !errors.As(err, &exit) {
@@ -142,6 +139,14 @@ func (i Installer) minAge() time.Duration {
 		return DefaultMinAge
 	}
 	return i.MinAge
+}
+
+// before is the time after which a release is too young; zero: none is.
+func (i Installer) before() time.Time {
+	if i.minAge() <= 0 {
+		return time.Time{}
+	}
+	return i.now().Add(-i.minAge())
 }
 
 func (i Installer) now() time.Time {

@@ -11,6 +11,8 @@ import (
 	"strings"
 	"syscall"
 	"time"
+
+	"hermes.example/hermes/internal/addon/lastwords"
 )
 
 // errVanished says that a program could not even be started because it is not there.
@@ -54,19 +56,17 @@ type command struct {
 const (
 	// lastWords is how much of a tool's output is repeated where it is part of an explanation.
 	lastWords = 2000
-	// kept is how much is looked at for that.
-	kept = 64 << 10
 	// linger is how long output is waited for when the tool itself is gone.
 	linger = 2 * time.Second
 )
 
 // run runs a tool to its end, or kills all that it started.
 func (s *session) run(ctx context.Context, c command) error {
-	s.secrets.learn(c.env)
+	learn(&s.secrets, c.env)
 	limited, cancel := context.WithTimeout(ctx, c.timeout)
 	defer cancel()
 	cmd := exec.CommandContext(limited, c.program, c.args...)
-	var stdout, stderr tail
+	var stdout, stderr lastwords.Tail
 	cmd.Dir, cmd.Env, cmd.Stdout, cmd.Stderr = s.dir, c.env.list(), &stdout, &stderr // stdin is the null device
 	if c.watch != nil {
 		cmd.Stdout, cmd.Stderr = io.MultiWriter(&stdout, c.watch), io.MultiWriter(&stderr, c.watch)
@@ -84,7 +84,7 @@ func (s *session) run(ctx context.Context, c command) error {
 	case err == nil, errors.Is(err, exec.ErrWaitDelay): // the second: it succeeded, and something it started kept its output open
 		return nil
 	case errors.As(err, &exit):
-		return &exited{exit.ExitCode(), s.secrets.hide(stdout.text()), s.secrets.hide(stderr.text())}
+		return &exited{exit.ExitCode(), s.secrets.Hide(stdout.Text()), s.secrets.Hide(stderr.Text())}
 	case isVanished(err):
 		return fmt.Errorf("%w: %w", errVanished, err)
 	}
@@ -95,33 +95,10 @@ func (s *session) said(err error) string {
 	if err == nil {
 		return ""
 	}
-	return s.secrets.hide(err.Error())
+	return s.secrets.Hide(err.Error())
 }
 
 // isVanished says whether a program is missing, or not one that can be started here.
 func isVanished(err error) bool {
 	return errors.Is(err, fs.ErrNotExist) || errors.Is(err, fs.ErrPermission) || errors.Is(err, syscall.ENOEXEC) || errors.Is(err, syscall.ENOTDIR)
-}
-
-// tail keeps the end of what is written to it.
-type tail struct {
-	data []byte
-	cut  bool
-}
-
-func (t *tail) Write(p []byte) (int, error) {
-	t.data = append(t.data, p...)
-	if extra := len(t.data) - kept; extra > 0 {
-		t.data, t.cut = append(t.data[:0], t.data[extra:]...), true
-	}
-	return len(p), nil
-}
-
-// text is what was kept. A line that lost its beginning is left out: it could begin in the middle of a secret.
-func (t *tail) text() string {
-	text := strings.ToValidUTF8(string(t.data), "?")
-	if t.cut {
-		_, text, _ = strings.Cut(text, "\n")
-	}
-	return strings.TrimSpace(text)
 }

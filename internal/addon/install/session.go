@@ -5,6 +5,7 @@ import (
 	"os"
 	"path/filepath"
 
+	"hermes.example/hermes/internal/addon/lastwords"
 	"hermes.example/hermes/internal/addon/unavailable"
 )
 
@@ -12,7 +13,7 @@ import (
 type session struct {
 	Installer
 	dir     string // private; the children's working directory and their place for temporary files
-	secrets *secrets
+	secrets lastwords.Secrets
 }
 
 // open makes the session's directory, and takes away those of sessions that were killed. Nobody else has any: the
@@ -33,7 +34,7 @@ func (i Installer) open() (*session, error) {
 	if i.Log == nil {
 		i.Log = slog.New(slog.DiscardHandler)
 	}
-	return &session{Installer: i, dir: dir, secrets: &secrets{}}, nil
+	return &session{Installer: i, dir: dir}, nil
 }
 
 func (s *session) close() {
@@ -51,12 +52,12 @@ func (s *session) write(name string, data []byte) error {
 	return nil
 }
 
-// forget empties the cache, if that is asked for and can be filled again.
-func (s *session) forget() error {
+// forget empties directories of the cache, if that is asked for and they can be filled again.
+func (s *session) forget(dirs ...string) error {
 	if !s.Fresh || s.Offline {
 		return nil
 	}
-	for _, dir := range []string{s.uvCache(), s.wheels()} {
+	for _, dir := range dirs {
 		if err := os.RemoveAll(dir); err != nil {
 			return unavailable.NotWritable(s.Cache, err)
 		}

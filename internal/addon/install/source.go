@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 
+	"hermes.example/hermes/internal/addon/lastwords"
 	"hermes.example/hermes/internal/addon/lock"
 )
 
@@ -69,7 +70,7 @@ func (e environment) anonymous(home string) environment {
 	maps.DeleteFunc(rest, func(name, _ string) bool { return isIndexLogin(name) || slices.Contains(keys, name) })
 	for name, value := range rest {
 		if strings.Contains(value, "://") {
-			rest[name] = query.ReplaceAllString(login.ReplaceAllString(value, "://"), "$1")
+			rest[name] = query.ReplaceAllString(lastwords.WithoutLogins(value), "$1")
 		}
 	}
 	rest["HOME"] = home

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"strings"
 
-	"hermes.example/hermes/internal/addon/feature"
 	"hermes.example/hermes/internal/addon/lock"
 	"hermes.example/hermes/internal/config"
 )
@@ -18,7 +17,7 @@ func (all locks) writeSources(b *bytes.Buffer) {
 		"sets `" + config.BuildFromSource + "=1`. The source and the tools that it is built with are locked by their hashes; what comes of it is not, and\n" +
 		"`hermes addon info`, the manifest and the bill of materials say so. A package in C needs a compiler and Python's headers, which the small\n" +
 		"image does not have.\n\n| feature | platform | built |\n|---|---|---|\n")
-	for _, f := range feature.All() {
+	for _, f := range python() {
 		for _, p := range platforms {
 			if _, sources := lock.Apart(all[p.tag].locked[f.Name].Packages); len(sources) > 0 {
 				fmt.Fprintf(b, "| `%s` | %s | %s |\n", f.Name, p.name, list(sources))
@@ -40,7 +39,7 @@ func (all locks) writeUnlocked(b *bytes.Buffer) {
 	b.WriteString("\n## Features that cannot be installed\n\n" +
 		"The core comes first on the search path and an add-on never replaces a version of it: a feature that needs another one is refused, until the core\n" +
 		"has it. `hermes addon info` says the same.\n\n| feature | platform | because |\n|---|---|---|\n")
-	for _, f := range feature.All() {
+	for _, f := range python() {
 		for _, p := range platforms {
 			if why, none := all[p.tag].unlocked[f.Name]; none {
 				fmt.Fprintf(b, "| `%s` | %s | %s |\n", f.Name, p.name, why)
@@ -66,7 +65,7 @@ func (all locks) writeConflicts(b *bytes.Buffer) {
 
 func (p platformLocks) conflicts(platform string) []string {
 	var rows []string
-	features := feature.All()
+	features := python()
 	for i, f := range features {
 		for _, g := range features[i+1:] {
 			var c *lock.Conflict

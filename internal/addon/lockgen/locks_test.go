@@ -28,9 +28,16 @@ func TestLocksFeaturesAndCoreAgree(t *testing.T) {
 	if err != nil {
 		t.Fatalf("%v; run make lock", err)
 	}
+	trees, err := readTrees(filepath.Join(top, locksDir))
+	if err != nil {
+		t.Fatalf("%v; run make lock", err)
+	}
+	if files, err := os.ReadDir(filepath.Join(top, locksDir, lock.NodeLocks)); err != nil || len(files) != len(trees) || len(trees) == 0 {
+		t.Errorf("there are %d locks of npm: one is of no feature; %v", len(files), err)
+	}
 	for _, p := range platforms {
 		here := all[p.tag]
-		if len(here.locked)+len(here.unlocked) != len(feature.All()) || len(here.locked) == 0 {
+		if len(here.locked)+len(here.unlocked) != len(python()) || len(here.locked) == 0 {
 			t.Errorf("%s has %d locks, and %d reasons for none", p.tag, len(here.locked), len(here.unlocked))
 		}
 		files, err := os.ReadDir(filepath.Join(top, locksDir, p.tag))
@@ -87,8 +94,12 @@ func TestTheTableIsThatOfTheLocks(t *testing.T) {
 // A lock says what, and the operator's settings say from where.
 func TestNoLockNamesAnIndex(t *testing.T) {
 	address := regexp.MustCompile(`://|\.(org|com|net|io|dev)\b`)
+	dirs := []string{lock.NodeLocks}
 	for _, p := range platforms {
-		files, err := filepath.Glob(filepath.Join(top, locksDir, p.tag, "*"))
+		dirs = append(dirs, p.tag)
+	}
+	for _, dir := range dirs {
+		files, err := filepath.Glob(filepath.Join(top, locksDir, dir, "*"))
 		if err != nil || len(files) == 0 {
 			t.Fatalf("%v, %v", files, err)
 		}
@@ -125,7 +136,7 @@ func TestReasonsAreShort(t *testing.T) {
 
 // Which features are built, and why others cannot be had, is for people to read: both versions of a conflict are named.
 func TestTheTableSaysWhatIsBuiltAndWhatCannotBeHad(t *testing.T) {
-	names := feature.All()
+	names := python()
 	all := locks{platforms[0].tag: {
 		locked:   map[string]lock.Lock{names[0].Name: {Packages: []lock.Package{{Name: "p", Version: "1"}, {Name: "q", Version: "2", Source: true}}}},
 		unlocked: map[string]string{names[1].Name: "it needs mcp==2.0.0, but the core has mcp 1.30.0"},
@@ -143,8 +154,18 @@ func TestTheTableSaysWhatIsBuiltAndWhatCannotBeHad(t *testing.T) {
 	}
 }
 
+// Whose scripts do not run is for people to read, too.
+func TestTheTableSaysWhichScriptsDoNotRun(t *testing.T) {
+	name := ofNPM()[0].Name
+	var b bytes.Buffer
+	writeScripts(&b, map[string]lock.Tree{name: {Packages: []lock.Node{{Path: "a", Version: "1.0.0"}, {Path: "a/node_modules/b", Version: "2.0.0", Scripts: true}}}})
+	if got := b.String(); !strings.Contains(got, "| `"+name+"` | b@2.0.0 |\n") || strings.Contains(got, "a@1.0.0") {
+		t.Errorf("it is %s", got)
+	}
+}
+
 func TestFeaturesThatExcludeEachOtherAreListed(t *testing.T) {
-	names := feature.All()
+	names := python()
 	one, two := names[0].Name, names[1].Name
 	all := locks{platforms[0].tag: {locked: map[string]lock.Lock{
 		one: {Feature: one, Packages: []lock.Package{{Name: "p", Version: "1"}}},

@@ -1,6 +1,6 @@
 // Command lockgen makes the locks that are sealed with the runtime, and the table of add-ons in the documentation.
 //
-//	lockgen [-table] [-before DAY]
+//	lockgen [-table | -npm] [-before DAY]
 //
 // It resolves every feature for every platform that the image is built for, against the exact versions of the core.
 // `make lock` calls it, from the top of the tree; it uses the network.
@@ -20,7 +20,6 @@ import (
 	"sync"
 	"time"
 
-	"hermes.example/hermes/internal/addon/feature"
 	"hermes.example/hermes/internal/addon/install"
 	"hermes.example/hermes/internal/addon/lock"
 	"hermes.example/hermes/internal/addon/sealed"
@@ -41,24 +40,31 @@ func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
 	defer stop()
 	tableOnly := flag.Bool("table", false, "write only the table, from the locks that there are")
+	npmOnly := flag.Bool("npm", false, "resolve only the features of npm")
 	before := flag.String("before", "", "leave out what was released after this `day` (YYYY-MM-DD; default: two weeks ago)")
 	flag.Parse()
-	if err := run(ctx, *tableOnly, *before); err != nil {
+	if err := run(ctx, *tableOnly, *npmOnly, *before); err != nil {
 		fmt.Fprintln(os.Stderr, err)
 		os.Exit(1)
 	}
 }
 
-func run(ctx context.Context, tableOnly bool, before string) error {
+func run(ctx context.Context, tableOnly, npmOnly bool, before string) error {
 	if !tableOnly {
 		g, err := newGenerator(before)
 		if err != nil {
 			return err
 		}
 		for _, p := range platforms {
+			if npmOnly {
+				break
+			}
 			if err := g.lockAll(ctx, p); err != nil {
 				return err
 			}
+		}
+		if err := g.lockTrees(ctx); err != nil {
+			return err
 		}
 	}
 	text, err := table(".")
@@ -115,7 +121,7 @@ func (g *generator) lockAll(ctx context.Context, p platform) error {
 		return err
 	}
 	var unlocked strings.Builder
-	for _, f := range feature.All() {
+	for _, f := range python() {
 		l, err := g.resolve(ctx, p, f.Name, f.Specs, together.constraints(f, g.core))
 		if err != nil {
 			reason, lasting := why(err)

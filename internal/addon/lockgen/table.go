@@ -28,6 +28,10 @@ func table(root string) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
+	trees, err := readTrees(filepath.Join(root, locksDir))
+	if err != nil {
+		return nil, err
+	}
 	var b bytes.Buffer
 	b.WriteString(intro + "\n| feature | what for | imports |")
 	for _, p := range platforms {
@@ -35,6 +39,12 @@ func table(root string) ([]byte, error) {
 	}
 	b.WriteString("\n|---|---|---|" + strings.Repeat("---|", len(platforms)) + "\n")
 	for _, f := range feature.All() {
+		if f.Node() {
+			t := trees[f.Name]
+			cell := fmt.Sprintf(" %d packages of npm, %s |", len(t.Packages), megabytes(t.Bytes()))
+			fmt.Fprintf(&b, "| `%s` | %s | `%s` |%s\n", f.Name, f.For, strings.Join(f.Specs, "`, `"), strings.Repeat(cell, len(platforms)))
+			continue
+		}
 		fmt.Fprintf(&b, "| `%s` | %s | `%s` |", f.Name, f.For, strings.Join(f.Probes, "`, `"))
 		for _, p := range platforms {
 			b.WriteString(" " + all[p.tag].cell(f.Name) + " |")
@@ -42,6 +52,7 @@ func table(root string) ([]byte, error) {
 		b.WriteByte('\n')
 	}
 	writeTools(&b)
+	writeScripts(&b, trees)
 	all.writeSources(&b)
 	all.writeUnlocked(&b)
 	all.writeConflicts(&b)
@@ -62,7 +73,7 @@ func readLocks(dir string, core map[string]string) (locks, error) {
 	all := make(locks)
 	for _, p := range platforms {
 		here := platformLocks{locked: make(map[string]lock.Lock), unlocked: make(map[string]string)}
-		for _, f := range feature.All() {
+		for _, f := range python() {
 			l, err := lock.Load(dir, p.tag, f.Name)
 			var none *lock.Unlockable
 			if errors.As(err, &none) {

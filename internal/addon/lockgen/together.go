@@ -23,7 +23,7 @@ func (g *generator) together(ctx context.Context, p platform) (joint, error) {
 	var j joint
 	var specs []string
 	var built []feature.Feature
-	for _, f := range feature.All() {
+	for _, f := range python() {
 		more := slices.Concat(specs, f.Specs)
 		slices.Sort(more)
 		more = slices.Compact(more)

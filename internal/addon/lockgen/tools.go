@@ -8,21 +8,33 @@ import (
 	"hermes.example/hermes/internal/addon/feature"
 )
 
-// writeTools lists the features that have tools, and which variables they are given.
+// writeTools is about the features that have a backend of their own.
 func writeTools(b *bytes.Buffer) {
-	b.WriteString("\n## Features with tools\n\n" +
-		"Each runs as a process of its own. It is given the variables below where they are set, in the environment or in `HERMES_HOME/.env`, and no others;\n" +
-		"of the first kind nobody is shown the values.\n\n| feature | started as | secrets | settings |\n|---|---|---|---|\n")
+	b.WriteString("\n## Features with tools\n\n`hermes addon call FEATURE TOOL JSON` calls a tool, and `hermes addon tools FEATURE` lists them. Each backend is a process of its own, " +
+		"and is given the\nvariables of its row, where they are set in the environment or in `.env` of the home, and no others.\n\n" +
+		"| feature | what runs | secrets | settings |\n|---|---|---|---|\n")
 	for _, f := range feature.All() {
 		if f.Entry != "" {
-			fmt.Fprintf(b, "| `%s` | `%s` | %s | %s |\n", f.Name, strings.Join(append([]string{f.Entry}, f.Args...), " "), code(f.Credentials), code(f.Settings))
+			fmt.Fprintf(b, "| `%s` | %s | %s | %s |\n", f.Name, describeEntry(f.Entry), codeList(f.Credentials), codeList(f.Settings))
 		}
 	}
 }
 
-func code(names []string) string {
+// describeEntry says for people what is started.
+func describeEntry(entry string) string {
+	kind, what, _ := strings.Cut(entry, ":")
+	switch kind {
+	case "adapter":
+		return "our adapter of its library"
+	case "module":
+		return "the MCP server `" + what + "`, in Python"
+	}
+	return "the MCP server `" + what + "`, in Node.js"
+}
+
+func codeList(names []string) string {
 	if len(names) == 0 {
-		return "—"
+		return "-"
 	}
 	return "`" + strings.Join(names, "`, `") + "`"
 }

@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"path"
 	"regexp"
 	"slices"
 	"strings"
@@ -32,7 +31,7 @@ func (m Manifest) check() error {
 	if m.ABI == "" {
 		return errors.New("it names no ABI")
 	}
-	if err := m.checkFiles(); err != nil {
+	if err := checkFiles(m.Files); err != nil {
 		return err
 	}
 	here := make(map[string]bool, len(m.Distributions))
@@ -57,16 +56,16 @@ func (m Manifest) check() error {
 			}
 		}
 	}
-	return nil
+	return m.checkTrees()
 }
 
-func (m Manifest) checkFiles() error {
-	dirs := m.Dirs()
-	for i, f := range m.Files {
+func checkFiles(files []File) error {
+	dirs := dirsOf(files)
+	for i, f := range files {
 		switch {
 		case len(f.Path) > longest || f.Path == "." || !fs.ValidPath(f.Path) || strings.ContainsFunc(f.Path, unicode.IsControl):
 			return fmt.Errorf("file %.200q: that is no path below a directory", f.Path)
-		case i > 0 && m.Files[i-1].Path >= f.Path:
+		case i > 0 && files[i-1].Path >= f.Path:
 			return fmt.Errorf("file %.200q: they are sorted, each once", f.Path)
 		case dirs[f.Path]:
 			return fmt.Errorf("file %.200q: it is a directory, too", f.Path)
@@ -75,17 +74,6 @@ func (m Manifest) checkFiles() error {
 		}
 	}
 	return nil
-}
-
-// Dirs are the directories that the files lie in, all the way up.
-func (m Manifest) Dirs() map[string]bool {
-	dirs := make(map[string]bool)
-	for _, f := range m.Files {
-		for dir := path.Dir(f.Path); dir != "." && dir != "/" && !dirs[dir]; dir = path.Dir(dir) {
-			dirs[dir] = true
-		}
-	}
-	return dirs
 }
 
 // Names are the features' names.

@@ -16,6 +16,8 @@ type Manifest struct {
 	Compiled bool `json:"compiled,omitempty"`
 	// Files are all files below site-packages, sorted by path.
 	Files []File `json:"files"`
+	// Trees are what npm brought, sorted by feature.
+	Trees []Tree `json:"trees,omitempty"`
 }
 
 // Feature is one that the generation has.
@@ -50,8 +52,8 @@ func (d Distribution) Package() lock.Package {
 
 // File is one file.
 type File struct {
-	Path   string `json:"path"` // slashes, relative to site-packages
-	Of     string `json:"of"`   // the distribution that it belongs to
+	Path   string `json:"path"` // slashes, relative to site-packages, or to the node_modules of a tree
+	Of     string `json:"of"`   // the distribution that it belongs to, or the path of the package
 	Size   int64  `json:"size"`
 	SHA256 string `json:"sha256"`
 	Exec   bool   `json:"exec,omitempty"`

@@ -23,11 +23,14 @@ func Generate(m manifest.Manifest, digest string) ([]byte, error) {
 	bom := cdx.NewBOM()
 	bom.Metadata = &cdx.Metadata{Component: &root}
 	components := make([]cdx.Component, 0, len(m.Distributions))
-	dependencies := []cdx.Dependency{{Ref: root.BOMRef, Dependencies: refs(m, anchors(m))}}
+	ofNPM := nodesOf(m)
+	dependencies := []cdx.Dependency{{Ref: root.BOMRef, Dependencies: distinct(slices.Concat(refs(m, anchors(m)), ofNPM.anchors))}}
 	for _, d := range m.Distributions {
 		components = append(components, component(m, d))
-		dependencies = append(dependencies, cdx.Dependency{Ref: packageURL(d), Dependencies: refs(m, d.Requires)})
+		dependencies = append(dependencies, cdx.Dependency{Ref: packageURL(d), Dependencies: distinct(refs(m, d.Requires))})
 	}
+	more, theirs := ofNPM.sorted()
+	components, dependencies = append(components, more...), append(dependencies, theirs...)
 	bom.Components, bom.Dependencies = &components, &dependencies
 	return Write(bom, digest)
 }
@@ -122,20 +125,24 @@ func anchors(m manifest.Manifest) []string {
 
 // refs are those of the requirements that are in the generation. A condition of a requirement is not judged: what
 // it asks for would not be here for nothing.
-func refs(m manifest.Manifest, requirements []string) *[]string {
-	found := []string{}
+func refs(m manifest.Manifest, requirements []string) (found []string) {
 	for _, r := range requirements {
 		i := slices.IndexFunc(m.Distributions, func(d manifest.Distribution) bool { return d.Name == requiredName(r) })
 		if i >= 0 {
 			found = append(found, packageURL(m.Distributions[i]))
 		}
 	}
-	slices.Sort(found)
-	found = slices.Compact(found)
-	if len(found) == 0 {
+	return found
+}
+
+// distinct are references as a bill has them: sorted, each once, and left out where there are none.
+func distinct(refs []string) *[]string {
+	slices.Sort(refs)
+	refs = slices.Compact(refs)
+	if len(refs) == 0 {
 		return nil
 	}
-	return &found
+	return &refs
 }
 
 // requiredName is the normalised name at the beginning of a requirement.

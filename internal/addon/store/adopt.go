@@ -13,7 +13,7 @@ import (
 	"hermes.example/hermes/internal/addon/manifest"
 )
 
-// Adopt takes files of a generation over into what is staged, by hard links where that can be done. It comes after the
+// Adopt takes files of a generation, by their paths in it, over into what is staged, by hard links where that can be done. It comes after the
 // installer: what writes to a link's file writes to the generation. That the files are still what the generation's
 // manifest says is checked when they are published, because they are read then anyway. fs.ErrNotExist: the generation
 // has lost one, and cannot be built upon.
@@ -28,7 +28,7 @@ func (w *Writer) Adopt(staged Staged, from Generation, files []manifest.File) er
 		if !fs.ValidPath(f.Path) {
 			return fmt.Errorf("cannot take over %q: that is no path below a directory", f.Path)
 		}
-		src, dst := filepath.Join(from.SitePackages(), f.Path), filepath.Join(staged.SitePackages(), f.Path)
+		src, dst := filepath.Join(from.Dir, f.Path), filepath.Join(staged.Dir, f.Path)
 		if dir := filepath.Dir(dst); dir != made {
 			if err := os.MkdirAll(dir, 0o755); err != nil {
 				return fmt.Errorf("cannot take over %s: %w", f.Path, err)

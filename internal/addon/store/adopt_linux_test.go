@@ -26,7 +26,7 @@ func build(t *testing.T, w *Writer, from Generation, feature string) (Staged, ma
 	if err := fill(staged, feature); err != nil {
 		t.Fatal(err)
 	}
-	if err := w.Adopt(staged, from, old.Files); err != nil {
+	if err := w.Adopt(staged, from, old.Placed()); err != nil {
 		return staged, old, err
 	}
 	m, err := describeStaged(staged, abi311, append(old.Names(), feature)...)
@@ -130,7 +130,7 @@ func TestOneFileOfTwoDistributions(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if err := w.Adopt(staged, one, m.Files); (err == nil) != fits {
+		if err := w.Adopt(staged, one, m.Placed()); (err == nil) != fits {
 			t.Errorf("%q: %v", content, err)
 		}
 	}

@@ -28,9 +28,14 @@ func (s *Store) generation(digest string) Generation {
 // SitePackages is the directory that is put on the search path.
 func (g Generation) SitePackages() string { return filepath.Join(g.Dir, sitePackages) }
 
-// The names in a generation.
+// Node is the directory of a feature's packages of npm. It is there if the generation has such a feature.
+func (g Generation) Node(feature string) string {
+	return filepath.Join(g.Dir, manifest.NodeModules(feature))
+}
+
+// The names in a generation, beside those of the manifest's files.
 const (
-	sitePackages = "site-packages"
+	sitePackages = manifest.SitePackages
 	manifestFile = "manifest.json"
 	sbomFile     = "sbom.json"
 	lockFile     = "lock"

@@ -39,7 +39,12 @@ func (s *Store) Has(feature string, specs []string) bool {
 	if !ok {
 		return false
 	}
-	changed, ok := in.trusted(sitePackages)
+	dir := manifest.NodeModules(feature)
+	changed, ok := in.trusted(dir)
+	if !ok { // it is one of Python
+		dir = sitePackages
+		changed, ok = in.trusted(dir)
+	}
 	if !ok {
 		return false
 	}
@@ -49,7 +54,7 @@ func (s *Store) Has(feature string, specs []string) bool {
 		return true
 	}
 	for line := range strings.Lines(entries) {
-		if !in.has(sitePackages + "/" + strings.TrimSuffix(line, "\n")) {
+		if !in.has(dir + "/" + strings.TrimSuffix(line, "\n")) {
 			return false
 		}
 	}
@@ -61,8 +66,8 @@ func (s *Store) Has(feature string, specs []string) bool {
 func required(specs []string) string { return strings.Join(specs, "\n") + "\n\n" }
 
 // proofs are what has to be there for each feature: a line for each of its requirements, an empty line, and a line for
-// each name in site-packages: of the metadata of its distributions, and of their first modules. Every feature has a
-// small file of its own, without a format that would have to be parsed: it is read before every use, and a manifest
+// each name in site-packages: of the metadata of its distributions, and of their first modules. For a feature of npm the
+// names are those of the packages that lie in its node_modules. Every feature has a small file of its own, without a format that would have to be parsed: it is read before every use, and a manifest
 // takes milliseconds.
 func proofs(m manifest.Manifest) map[string][]byte {
 	entries := make(map[string][]string) // by the module, or by the distribution whose metadata it is
@@ -84,12 +89,21 @@ func proofs(m manifest.Manifest) map[string][]byte {
 		}
 		brought[d.Name] = names
 	}
+	packages := make(map[string][]string)
+	for _, t := range m.Trees {
+		for _, p := range t.Packages {
+			if p.Name() == p.Path { // others lie in a package
+				packages[t.Feature] = append(packages[t.Feature], p.Path)
+			}
+		}
+	}
 	files := make(map[string][]byte, len(m.Features))
 	for _, f := range m.Features {
 		var names []string
 		for _, d := range f.Distributions {
 			names = append(names, brought[d]...)
 		}
+		names = append(names, packages[f.Name]...)
 		slices.Sort(names)
 		names = slices.Compact(names)
 		text := required(f.Specs)

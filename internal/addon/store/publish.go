@@ -80,7 +80,7 @@ func (w *Writer) complete(ctx context.Context, staged Staged, m manifest.Manifes
 	if filepath.Dir(staged.Dir) != w.staging() {
 		return Generation{}, fmt.Errorf("%s was not staged here", staged.Dir)
 	}
-	if err := unchanged(w.adopted[staged.Dir], m.Files); err != nil {
+	if err := unchanged(w.adopted[staged.Dir], m.Placed()); err != nil {
 		return Generation{}, err
 	}
 	var sealing sync.WaitGroup

@@ -33,14 +33,14 @@ func seal(ctx context.Context, staged Staged, m manifest.Manifest) error {
 	if err != nil {
 		return err
 	}
-	for _, e := range top {
-		if e.Name() != sitePackages {
-			return fmt.Errorf("%s was staged beside site-packages", e.Name())
-		}
-	}
 	s := sealing{ctx: ctx, rest: inventory(m), dirs: m.Dirs()}
-	if err := s.tree(staged.SitePackages()); err != nil {
-		return err
+	for _, e := range top {
+		if !s.dirs[e.Name()] {
+			return fmt.Errorf("%s was staged beside what the manifest has", e.Name())
+		}
+		if err := s.tree(filepath.Join(staged.Dir, e.Name()), e.Name()+"/"); err != nil {
+			return err
+		}
 	}
 	for name := range s.rest {
 		return fmt.Errorf("the file %s of the manifest is not staged", name)
@@ -66,8 +66,9 @@ func (s *sealing) meet(name string, regular bool, size int64) (fs.FileMode, erro
 }
 
 func inventory(m manifest.Manifest) map[string]manifest.File {
-	files := make(map[string]manifest.File, len(m.Files))
-	for _, f := range m.Files {
+	placed := m.Placed()
+	files := make(map[string]manifest.File, len(placed))
+	for _, f := range placed {
 		files[f.Path] = f
 	}
 	return files

@@ -7,13 +7,13 @@ import (
 )
 
 // tree closes a tree, going from directory to directory by what is open: a generation has ten thousand files, and every
-// one is looked at.
-func (s *sealing) tree(root string) error {
+// one is looked at. The prefix is its path in the generation.
+func (s *sealing) tree(root, prefix string) error {
 	fd, err := unix.Open(root, unix.O_RDONLY|unix.O_DIRECTORY|unix.O_NOFOLLOW|unix.O_CLOEXEC, 0)
 	if err != nil {
 		return &os.PathError{Op: "open", Path: root, Err: err}
 	}
-	return s.directory(fd, "")
+	return s.directory(fd, prefix)
 }
 
 // directory takes a directory over, and closes it when it is through with what is in it: from one that is closed

@@ -11,7 +11,7 @@
 //	.hermes/cache/                    the installer's
 //	.hermes/TAG/current               a link to generations/DIGEST
 //	.hermes/TAG/history.json          what current has been
-//	.hermes/TAG/generations/DIGEST/   site-packages, manifest.json, sbom.json, lock, features/NAME
+//	.hermes/TAG/generations/DIGEST/   site-packages, node/NAME/node_modules, manifest.json, sbom.json, lock, features/NAME
 //	.hermes/TAG/staging/              what is not complete yet, or no longer
 //
 // The digest is the SHA-256 of manifest.json, which has the SHA-256 of every file. Whoever imports from a generation

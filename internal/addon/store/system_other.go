@@ -22,7 +22,7 @@ func noLocks(error) bool                           { return true }
 func cannotLink(error) bool                        { return false }
 func removeTree(string) error                      { return errors.ErrUnsupported }
 func owner(os.FileInfo) int                        { return -1 }
-func (*sealing) tree(string) error                 { return errors.ErrUnsupported }
+func (*sealing) tree(string, string) error         { return errors.ErrUnsupported }
 
 type entered struct{}
 

@@ -85,14 +85,14 @@ func (v *verification) say(path, why string) {
 // expect derives all that has to be there from the manifest.
 func (v *verification) expect(m manifest.Manifest) {
 	v.expected = map[string]expectation{
-		".": {mode: dirMode | fs.ModeDir}, sitePackages: {mode: dirMode | fs.ModeDir}, featuresDir: {mode: dirMode | fs.ModeDir},
+		".": {mode: dirMode | fs.ModeDir}, featuresDir: {mode: dirMode | fs.ModeDir},
 		manifestFile: {mode: fileMode, size: -1}, sbomFile: {mode: fileMode, size: -1}, lockFile: {mode: lockMode},
 	}
 	for dir := range m.Dirs() {
-		v.expected[sitePackages+"/"+dir] = expectation{mode: dirMode | fs.ModeDir}
+		v.expected[dir] = expectation{mode: dirMode | fs.ModeDir}
 	}
-	for _, f := range m.Files {
-		v.expected[sitePackages+"/"+f.Path] = expectation{modeOf(f), f.Size, f.SHA256}
+	for _, f := range m.Placed() {
+		v.expected[f.Path] = expectation{modeOf(f), f.Size, f.SHA256}
 	}
 	for name, content := range proofs(m) {
 		v.expected[featuresDir+"/"+name] = expectation{fileMode, int64(len(content)), manifest.Digest(content)}

@@ -157,6 +157,11 @@ type Staged struct{ Dir string }
 // SitePackages is where to install.
 func (s Staged) SitePackages() string { return filepath.Join(s.Dir, sitePackages) }
 
+// Node is where the packages of npm of a feature are to be. Nobody has made it yet.
+func (s Staged) Node(feature string) string {
+	return filepath.Join(s.Dir, manifest.NodeModules(feature))
+}
+
 // Stage makes a place that nobody uses until it is published.
 func (w *Writer) Stage() (Staged, error) {
 	dir, err := os.MkdirTemp(w.staging(), "")

@@ -60,6 +60,14 @@ func InstallerFailed(stderr, stdout string, cause error) *Error {
 	return &Error{Kind: Failed, Reason: "pip install failed: " + tail(words, lastWords), Cause: cause}
 }
 
+// BackendFailed says what became of a backend's process, and repeats its last words.
+func BackendFailed(why, stderr string, cause error) *Error {
+	if words := strings.TrimSpace(stderr); words != "" {
+		why += "; it said last: " + tail(words, lastWords)
+	}
+	return &Error{Kind: Backend, Reason: why, Cause: cause}
+}
+
 // NotWritable is for a store in which nothing can be written.
 func NotWritable(target string, cause error) *Error {
 	return &Error{
@@ -71,6 +79,14 @@ func NotWritable(target string, cause error) *Error {
 // NoPip is for a runtime without uv and pip, where pip could not be had either.
 func NoPip(cause error) *Error {
 	return &Error{Kind: NoInstaller, Reason: because("pip not available and ensurepip failed", cause), Cause: cause, Next: "put uv on the PATH"}
+}
+
+// NoNode is for a machine without Node.js, such as the slim image.
+func NoNode() *Error {
+	return &Error{
+		Kind: NoInstaller, Reason: "there is no Node.js with npm on the PATH, and the feature is made of packages of npm",
+		Next: "use the full image, or install nodejs and npm",
+	}
 }
 
 // StillMissing is for an installer that said that it was done, and was not.

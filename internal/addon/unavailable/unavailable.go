@@ -24,9 +24,10 @@ const (
 	Failed      Kind = "failed"      // the installer
 	Target      Kind = "target"      // the store cannot be written
 	Rejected    Kind = "rejected"    // what was installed must not be published
-	NoInstaller Kind = "installer"   // neither uv nor pip
+	NoInstaller Kind = "installer"   // neither uv nor pip, or no npm
 	Incomplete  Kind = "incomplete"  // installed, and still not importable
 	NoRuntime   Kind = "runtime"     // there is no sealed runtime
+	Backend     Kind = "backend"     // its process
 )
 
 func (k Kind) Error() string { return "feature unavailable: " + string(k) }

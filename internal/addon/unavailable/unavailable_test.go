@@ -31,6 +31,8 @@ func TestEveryReasonHasItsWords(t *testing.T) {
 		"no pip, and why":    {NoPip(errors.New("why")), NoInstaller, `^pip not available and ensurepip failed: why$`},
 		"not there":          {StillMissing(nil), Incomplete, `^install reported success but packages still not importable \(may require restart\)$`},
 		"not there, and why": {StillMissing(errors.New("why")), Incomplete, `^install reported success but packages still not importable \(may require restart\): why$`},
+		"backend":            {BackendFailed("it ended", "", nil), Backend, `^it ended$`},
+		"backend's words":    {BackendFailed("it ended", "words\n", nil), Backend, `^it ended; it said last: words$`},
 		"another":            {Because(Conflict, fs.ErrExist, ""), Conflict, `^file already exists$`},
 	} {
 		err := test.err

@@ -1,6 +1,10 @@
 package vet
 
-import "fmt"
+import (
+	"cmp"
+	"fmt"
+	"slices"
+)
 
 // Rule is what a tree broke.
 type Rule string
@@ -58,9 +62,18 @@ func (r *Refused) Error() string {
 }
 
 // Err is nil if the tree may be published, and a *Refused otherwise.
-func (r *Report) Err() error {
-	if len(r.Problems) == 0 {
+func (r *Report) Err() error { return refusal(r.Problems) }
+
+func refusal(problems []Problem) error {
+	if len(problems) == 0 {
 		return nil
 	}
-	return &Refused{r.Problems}
+	return &Refused{problems}
+}
+
+func (t *contents) sortedProblems() []Problem {
+	slices.SortFunc(t.problems, func(a, b Problem) int {
+		return cmp.Or(cmp.Compare(a.File, b.File), cmp.Compare(a.Rule, b.Rule), cmp.Compare(a.Distribution, b.Distribution), cmp.Compare(a.Why, b.Why))
+	})
+	return t.problems
 }

@@ -34,7 +34,7 @@ type Report struct {
 // are the packages of all features, without those that the core has. Of bytecode it stays what is ours; a wheel's own
 // goes, because nobody knows whether its source says the same.
 func Check(tree string, core sealed.Description, wanted []lock.Package, ours func(bytecode string) bool) (*Report, error) {
-	found, err := walk(tree)
+	found, err := walk(tree, isMetadata)
 	if err != nil {
 		return nil, err
 	}
@@ -51,10 +51,7 @@ func Check(tree string, core sealed.Description, wanted []lock.Package, ours fun
 }
 
 func (t *contents) report(tree string, wanted []lock.Package) *Report {
-	r := &Report{tree: tree, Problems: t.problems, records: make(map[string][]byte)}
-	slices.SortFunc(r.Problems, func(a, b Problem) int {
-		return cmp.Or(cmp.Compare(a.File, b.File), cmp.Compare(a.Rule, b.Rule), cmp.Compare(a.Distribution, b.Distribution), cmp.Compare(a.Why, b.Why))
-	})
+	r := &Report{tree: tree, Problems: t.sortedProblems(), records: make(map[string][]byte)}
 	for _, d := range t.distributions {
 		record := t.canonicalRecord(d)
 		if f := t.files[d.dir+"/RECORD"]; f != nil && !bytes.Equal(f.content, record) {

@@ -23,13 +23,15 @@ const (
 // walk reads the whole tree once: one goroutine goes through the directories, others read the files of each. Every name
 // is resolved as an entry of a directory that is open, and links are not followed. A tree may have ten thousand files:
 // none costs more calls of the kernel than it takes to open, look at, read and close it.
-func walk(tree string) (*contents, error) {
+// Of the files that are to be kept their content is, too.
+func walk(tree string, keep func(name string) bool) (*contents, error) {
 	root, err := openAt(unix.AT_FDCWD, tree, unix.O_DIRECTORY)
 	if err != nil {
 		return nil, fmt.Errorf("cannot check %s: %w", tree, err)
 	}
 	w := &walker{
 		contents: &contents{files: make(map[string]*file), owners: make(map[string]*distribution)},
+		keep:     keep,
 		batches:  make(chan batch, 16),
 	}
 	for range runtime.GOMAXPROCS(0) {
@@ -47,6 +49,7 @@ func walk(tree string) (*contents, error) {
 // walker belongs to walk, which waits for its readers.
 type walker struct {
 	*contents
+	keep    func(name string) bool
 	batches chan batch
 	readers sync.WaitGroup
 
@@ -157,13 +160,13 @@ func (w *walker) file(dir int, name, base string, buf []byte) (*file, error) {
 		w.refuse(Special, name, "its mode %04o gives whoever runs it other rights", info.Mode&0o7777)
 	}
 	f := &file{File: manifest.File{Path: name, Size: info.Size, Exec: info.Mode&0o111 != 0}}
-	return f, f.read(fd, buf)
+	return f, f.read(fd, buf, w.keep(name))
 }
 
-// read hashes the file, and keeps its content if it is metadata.
-func (f *file) read(fd int, buf []byte) error {
+// read hashes the file, and keeps its content if it is wanted and not too large.
+func (f *file) read(fd int, buf []byte, keep bool) error {
 	sum, size := sha256.New(), int64(0)
-	keep := isMetadata(f.Path) && f.Size <= largest
+	keep = keep && f.Size <= largest
 	for size < f.Size {
 		n, err := unix.Read(fd, buf)
 		if err == unix.EINTR {

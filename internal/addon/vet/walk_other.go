@@ -5,4 +5,4 @@ package vet
 import "errors"
 
 // walk is only where there is a store.
-func walk(string) (*contents, error) { return nil, errors.ErrUnsupported }
+func walk(string, func(string) bool) (*contents, error) { return nil, errors.ErrUnsupported }

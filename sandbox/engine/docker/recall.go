@@ -18,7 +18,7 @@ import (
 // remembers its guest and that is still there. The daemon is then asked only for what its
 // guest cannot tell: to look for it and to ask it takes longer than all the rest of a short
 // command. Of the options it needs Name, Arch and Host; open returns the engine that asks.
-func Recall(o Options, id sandbox.Identity, open func() (sandbox.Engine, error)) (sandbox.Engine, bool) {
+func Recall(o Options, id sandbox.Identity, open func(context.Context) (sandbox.Engine, error)) (sandbox.Engine, bool) {
 	run, err := rundir.Look()
 	if err != nil {
 		return nil, false
@@ -44,7 +44,7 @@ type recalled struct {
 	name, build string
 	id          sandbox.Identity
 	seen        sighting
-	open        func() (sandbox.Engine, error)
+	open        func(context.Context) (sandbox.Engine, error)
 
 	mu     sync.Mutex
 	opened sandbox.Engine
@@ -54,11 +54,11 @@ type recalled struct {
 }
 
 // daemon returns the engine that asks. One that did not answer may do so the next time.
-func (r *recalled) daemon() (e sandbox.Engine, err error) {
+func (r *recalled) daemon(ctx context.Context) (e sandbox.Engine, err error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if r.opened == nil {
-		if e, err = r.open(); err != nil {
+		if e, err = r.open(ctx); err != nil {
 			return nil, err
 		}
 		r.opened = e
@@ -67,8 +67,8 @@ func (r *recalled) daemon() (e sandbox.Engine, err error) {
 }
 
 // ask returns the engine that asks, for good if it is about the sandbox.
-func (r *recalled) ask(id sandbox.Identity) (sandbox.Engine, error) {
-	e, err := r.daemon()
+func (r *recalled) ask(ctx context.Context, id sandbox.Identity) (sandbox.Engine, error) {
+	e, err := r.daemon(ctx)
 	if err == nil && r.is(id) {
 		r.asked.Store(true)
 	}
@@ -95,7 +95,7 @@ func (r *recalled) Find(ctx context.Context, id sandbox.Identity) (sandbox.Info,
 	if r.knows(id) {
 		return r.seen.Info, nil
 	}
-	e, err := r.daemon()
+	e, err := r.daemon(ctx)
 	if err != nil {
 		return sandbox.Info{}, err
 	}
@@ -104,7 +104,7 @@ func (r *recalled) Find(ctx context.Context, id sandbox.Identity) (sandbox.Info,
 
 // Ask finds a sandbox by the daemon.
 func (r *recalled) Ask(ctx context.Context, id sandbox.Identity) (sandbox.Info, error) {
-	e, err := r.ask(id)
+	e, err := r.ask(ctx, id)
 	if err != nil {
 		return sandbox.Info{}, err
 	}
@@ -120,7 +120,7 @@ func (r *recalled) Connect(ctx context.Context, id sandbox.Identity) (io.ReadWri
 			conn.Close()
 		}
 	}
-	e, err := r.daemon()
+	e, err := r.daemon(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -129,7 +129,7 @@ func (r *recalled) Connect(ctx context.Context, id sandbox.Identity) (io.ReadWri
 
 // Create asks the daemon, as does all that follows.
 func (r *recalled) Create(ctx context.Context, id sandbox.Identity, spec sandbox.Spec) (sandbox.Info, error) {
-	e, err := r.ask(id)
+	e, err := r.ask(ctx, id)
 	if err != nil {
 		return sandbox.Info{}, err
 	}
@@ -138,7 +138,7 @@ func (r *recalled) Create(ctx context.Context, id sandbox.Identity, spec sandbox
 
 // List returns all sandboxes of a home.
 func (r *recalled) List(ctx context.Context, home string) ([]sandbox.Info, error) {
-	e, err := r.daemon()
+	e, err := r.daemon(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -147,7 +147,7 @@ func (r *recalled) List(ctx context.Context, home string) ([]sandbox.Info, error
 
 // Start brings a sandbox back.
 func (r *recalled) Start(ctx context.Context, id sandbox.Identity, spec sandbox.Spec) (sandbox.Info, error) {
-	e, err := r.ask(id)
+	e, err := r.ask(ctx, id)
 	if err != nil {
 		return sandbox.Info{}, err
 	}
@@ -156,7 +156,7 @@ func (r *recalled) Start(ctx context.Context, id sandbox.Identity, spec sandbox.
 
 // Inspect tells what holds for a sandbox.
 func (r *recalled) Inspect(ctx context.Context, id sandbox.Identity) (sandbox.Posture, error) {
-	e, err := r.daemon()
+	e, err := r.daemon(ctx)
 	if err != nil {
 		return sandbox.Posture{}, err
 	}
@@ -165,7 +165,7 @@ func (r *recalled) Inspect(ctx context.Context, id sandbox.Identity) (sandbox.Po
 
 // Remove ends a sandbox.
 func (r *recalled) Remove(ctx context.Context, id sandbox.Identity, files bool) error {
-	e, err := r.ask(id)
+	e, err := r.ask(ctx, id)
 	if err != nil {
 		return err
 	}
@@ -174,7 +174,7 @@ func (r *recalled) Remove(ctx context.Context, id sandbox.Identity, files bool) 
 
 // Sweep removes leftovers.
 func (r *recalled) Sweep(ctx context.Context, home string) (int, error) {
-	e, err := r.daemon()
+	e, err := r.daemon(ctx)
 	if err != nil {
 		return 0, err
 	}
@@ -183,7 +183,7 @@ func (r *recalled) Sweep(ctx context.Context, home string) (int, error) {
 
 // Keeps says whether anything is left of a sandbox.
 func (r *recalled) Keeps(ctx context.Context, id sandbox.Identity) (bool, error) {
-	e, err := r.daemon()
+	e, err := r.daemon(ctx)
 	if err != nil {
 		return false, err
 	}
@@ -192,7 +192,7 @@ func (r *recalled) Keeps(ctx context.Context, id sandbox.Identity) (bool, error)
 
 // Purge removes what is left of a home's sandboxes.
 func (r *recalled) Purge(ctx context.Context, home string) (int, error) {
-	e, err := r.daemon()
+	e, err := r.daemon(ctx)
 	if err != nil {
 		return 0, err
 	}
@@ -201,7 +201,7 @@ func (r *recalled) Purge(ctx context.Context, home string) (int, error) {
 
 // RemoveForeign removes what the Hermes agent made.
 func (r *recalled) RemoveForeign(ctx context.Context, id sandbox.Identity) (bool, error) {
-	e, err := r.daemon()
+	e, err := r.daemon(ctx)
 	if err != nil {
 		return false, err
 	}

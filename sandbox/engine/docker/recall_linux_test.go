@@ -1,6 +1,7 @@
 package docker_test
 
 import (
+	"context"
 	"encoding/json"
 	"errors"
 	"net"
@@ -8,6 +9,7 @@ import (
 	"path/filepath"
 	"runtime"
 	"testing"
+	"time"
 
 	"github.com/moby/moby/client"
 
@@ -23,7 +25,7 @@ var errAsked = errors.New("the daemon was asked")
 // which every question to the daemon is an error.
 func (a *arena) recall(host string) (*sandbox.Manager, bool) {
 	a.t.Helper()
-	e, ok := docker.Recall(docker.Options{Name: a.name, Arch: runtime.GOARCH, Host: host}, a.id(), func() (sandbox.Engine, error) { return nil, errAsked })
+	e, ok := docker.Recall(docker.Options{Name: a.name, Arch: runtime.GOARCH, Host: host}, a.id(), func(context.Context) (sandbox.Engine, error) { return nil, errAsked })
 	if !ok {
 		return nil, false
 	}
@@ -209,7 +211,7 @@ func TestWhatIsMadeByAnotherDaemonIsUsedThere(t *testing.T) {
 	if err := a.box(containers.Busybox).Close(); err != nil {
 		t.Fatal(err)
 	}
-	e, ok := docker.Recall(docker.Options{Name: a.name, Arch: runtime.GOARCH, Host: a.api.DaemonHost()}, a.id(), func() (sandbox.Engine, error) { return other.engine, nil })
+	e, ok := docker.Recall(docker.Options{Name: a.name, Arch: runtime.GOARCH, Host: a.api.DaemonHost()}, a.id(), func(context.Context) (sandbox.Engine, error) { return other.engine, nil })
 	if !ok {
 		t.Fatal("not recalled")
 	}
@@ -230,6 +232,35 @@ func TestWhatIsMadeByAnotherDaemonIsUsedThere(t *testing.T) {
 	}
 	if !a.inspect().State.Running {
 		t.Error("the one that nobody could ask for was ended")
+	}
+}
+
+// A daemon that hangs holds nobody up for long who has what he wants.
+func TestADaemonThatHangsIsNotWaitedFor(t *testing.T) {
+	a := newArena(t, "docker", containers.Docker(t))
+	a.box(containers.Busybox)
+	asked := make(chan struct{})
+	hangs := func(ctx context.Context) (sandbox.Engine, error) {
+		close(asked)
+		<-ctx.Done()
+		return nil, ctx.Err()
+	}
+	e, ok := docker.Recall(docker.Options{Name: a.name, Arch: runtime.GOARCH, Host: a.api.DaemonHost()}, a.id(), hangs)
+	if !ok {
+		t.Fatal("not recalled")
+	}
+	m := sandbox.NewManager(e, sandbox.Options{})
+	box, err := m.Ensure(t.Context(), a.id(), sandbox.Spec{Image: containers.Busybox.In(t, a.api), Network: sandbox.NetworkNone})
+	if err != nil {
+		t.Fatal(err)
+	}
+	<-asked // by the sweep, in the background
+	if got := a.says(box, "echo here"); got != "here" {
+		t.Errorf("it says %q", got)
+	}
+	began := time.Now()
+	if err := m.Close(); err != nil || time.Since(began) > 3*time.Second {
+		t.Errorf("closed with %v after %s", err, time.Since(began))
 	}
 }
 

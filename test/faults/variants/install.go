@@ -93,7 +93,7 @@ var installVariants = []variant{
 	},
 	{
 		name: "secrets-in-errors", test: "TestSecretsAreHidden", in: "internal/addon/install",
-		file: "internal/addon/install/secrets.go",
+		file: "internal/addon/lastwords/secrets.go",
 		old: `		text = strings.ReplaceAll(text, value, hidden)
 `,
 		new: `		text = strings.Replace(text, value, value, 1)
