@@ -216,9 +216,18 @@ func TestTheWaitGrowsToItsBound(t *testing.T) {
 
 func TestAnIdleProcessIsStopped(t *testing.T) {
 	d := newDesk(t)
-	p := d.pool(func(o *Options) { o.Idle = 300 * time.Millisecond })
+	p := d.pool(func(o *Options) { o.Idle = time.Second })
 	first := d.process(p, "core.server", nil)
-	d.asks(p, "core.server", "slowly", object{"seconds": 0.6}, nil) // is no idling
+	slow := make(chan error)
+	go func() {
+		_, err := p.Call(d.ctx(), "core.server", "slowly", marshal(object{"seconds": 1.5}), nil)
+		slow <- err
+	}()
+	d.busy(p, 1)
+	d.process(p, "core.server", nil) // that this one ends does not make it idle
+	if err := <-slow; err != nil {
+		t.Error(err)
+	}
 	if again := d.process(p, "core.server", nil); again != first {
 		t.Error("it was stopped at work")
 	}

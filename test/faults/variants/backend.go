@@ -140,8 +140,8 @@ var backendVariants = []variant{
 	{
 		name: "pool-idle-at-work", test: "TestAnIdleProcessIsStopped", in: inBackend,
 		file: "internal/addon/backend/pool.go",
-		old:  "	if s.entered == entered {\n		p.retire(s)\n",
-		new:  "	{\n		p.retire(s)\n		s.dismiss()\n",
+		old:  "	if s.calls > 0 {\n		return\n	}\n",
+		new:  "	if s.calls > 1 {\n		return\n	}\n",
 	},
 	{
 		name: "pool-without-a-bound", test: "TestTheNumberOfProcessesIsBounded", in: inBackend,
