@@ -126,6 +126,12 @@ var backendVariants = []variant{
 		new:  "	if times < 20 {",
 	},
 	{
+		name: "pool-crashes-are-not-noted", test: "TestAProcessThatCrashesAgainAndAgainIsLeftAlone", in: inBackend,
+		file: "internal/addon/backend/slot.go",
+		old:  "	if s.ended() && !s.buried && !p.closed {",
+		new:  "	if s.ended() && s.err != nil && !s.buried && !p.closed {",
+	},
+	{
 		name: "pool-one-process-each", test: "TestManyFirstCallersStartOneProcess", in: inBackend,
 		file: "internal/addon/backend/pool.go",
 		old:  "		p.slots[k], p.running[s] = s, struct{}{}\n",
