@@ -149,7 +149,8 @@ func (a adapter) fails(t *testing.T, server *apis.Server, h *hosted) {
 		server.Fail(fault)
 		before := len(server.Asked())
 		r := h.call(a.tool, a.call)
-		if asked := server.Asked()[before:]; len(asked) != 1 { // whoever called decides whether it is tried again
+		// Whoever called decides whether it is tried again; aiohttp asks a second time for what it can get without an effect.
+		if asked := server.Asked()[before:]; len(asked) != 1 && (a.name != "edge" || !fault.Cut) {
 			t.Errorf("%+v: it asked %q", fault, asked)
 		}
 		if !r.Failed || !strings.HasPrefix(r.text(), want) || strings.Contains(r.text(), "\n") || strings.Contains(r.text(), apis.Key) {
@@ -176,6 +177,9 @@ func (a adapter) failsAnew(t *testing.T, server *apis.Server, start func(*testin
 	if a.key != "" {
 		cases[a.service+" refuses the "] = a.environment(t, server.URL, "wrong-key-1234")
 		cases[a.feature()+" has no key: set "+a.key+" in the environment or in HERMES_HOME/.env"] = a.environment(t, server.URL, "")
+	}
+	if a.name == "feishu" {
+		cases["FEISHU_DOMAIN must be feishu, lark or an address with https"] = a.environment(t, "http://example.com", apis.Key)
 	}
 	for _, want := range slices.Sorted(maps.Keys(cases)) {
 		h := start(t, a.name, cases[want])

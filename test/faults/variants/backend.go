@@ -92,7 +92,7 @@ var backendVariants = []variant{
 	{
 		name: "pool-our-environment", test: "TestTheEnvironmentOfABackend", in: inBackend,
 		file: "internal/addon/backend/launch.go",
-		old:  `value != "" && slices.Contains(passed, name)`,
+		old:  `value != "" && slices.Contains(Passed, name)`,
 		new:  `value != ""`,
 	},
 	{
