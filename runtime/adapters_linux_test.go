@@ -180,6 +180,9 @@ func (a adapter) failsAnew(t *testing.T, server *apis.Server, start func(*testin
 		cases[a.service+" refuses the "] = a.environment(t, server.URL, "wrong-key-1234")
 		cases[a.feature+" has no key: set "+a.key+" in the environment or in HERMES_HOME/.env"] = a.environment(t, server.URL, "")
 	}
+	if os.Getenv("HERMES_RUN_NETWORK_TESTS") == "1" && a.name != "feishu" { // which takes no such address
+		cases["cannot reach "+a.service+" at http://nobody.invalid: "] = a.environment(t, "http://nobody.invalid", apis.Key)
+	}
 	if a.name == "feishu" {
 		cases["FEISHU_DOMAIN must be feishu, lark or an address with https"] = a.environment(t, "http://example.com", apis.Key)
 	}
