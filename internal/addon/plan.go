@@ -84,6 +84,9 @@ func (b *build) part(ctx context.Context, name string) (part, error) {
 		if refused != nil {
 			return part{}, refused
 		}
+		if !b.keepsTree(tree) && !b.installer().HasNode() {
+			return part{}, unavailable.NoNode()
+		}
 		return part{Feature: f, lock: lock.Lock{Kind: lock.Shipped}, tree: tree}, nil
 	}
 	whole, err := b.lockOf(ctx, f)

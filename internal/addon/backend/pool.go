@@ -128,8 +128,11 @@ func (p *Pool) take(ctx context.Context, name string, vars map[string]string) (*
 			return s, nil
 		}
 		p.give(s, s.err)
-		if !errors.Is(s.err, addon.ErrMoved) || look == looks {
+		if !errors.Is(s.err, addon.ErrMoved) {
 			return nil, s.err
+		}
+		if look == looks {
+			return nil, p.refuse(f, s.err.Error()+"; try again")
 		}
 	}
 }
@@ -144,7 +147,7 @@ func (p *Pool) enter(f feature.Feature, e addon.Ensured, given map[string]string
 	}
 	s := p.slots[k]
 	if s != nil && s.ended() {
-		p.retire(s)
+		p.bury(s)
 		s = nil
 	}
 	if s == nil {
@@ -219,9 +222,6 @@ func (p *Pool) give(s *slot, err error) {
 	case err == nil:
 		delete(p.failures, s.key)
 	}
-	if s.ended() {
-		p.retire(s)
-	}
 	if s.calls > 0 {
 		return
 	}
@@ -244,7 +244,6 @@ func (p *Pool) idle(s *slot, entered int) {
 
 // retire takes a slot out of use. It ends when its calls are done.
 func (p *Pool) retire(s *slot) {
-	p.note(s)
 	if s.retired = true; p.slots[s.key] == s {
 		delete(p.slots, s.key)
 	}

@@ -47,8 +47,8 @@ type slot struct {
 	used      time.Time
 	idle      *time.Timer // runs while there are no calls
 	retired   bool
+	buried    bool
 	dismissed bool
-	noted     bool // why it ended
 }
 
 func newSlot(k key, now time.Time) *slot {
@@ -98,9 +98,14 @@ func (p *Pool) run(s *slot, f feature.Feature, e addon.Ensured, given map[string
 	if s.err == nil {
 		p.o.Log.Info("started a backend", "feature", f.Name, "generation", e.Generation, "seconds", p.o.Now().Sub(s.began).Seconds())
 		select {
-		case <-s.backend.Done():
+		case <-s.backend.line.ended:
 		case <-s.leave:
 		}
+	}
+	p.mu.Lock()
+	p.bury(s)
+	p.mu.Unlock()
+	if s.err == nil {
 		if err := s.backend.Close(); err != nil {
 			p.o.Log.Warn("cannot remove all of a backend", "feature", f.Name, "why", err)
 		}
@@ -108,7 +113,6 @@ func (p *Pool) run(s *slot, f feature.Feature, e addon.Ensured, given map[string
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	delete(p.running, s)
-	p.retire(s)
 }
 
 // supersede retires the processes of the same feature that have another generation: this one is now.
@@ -122,12 +126,16 @@ func (p *Pool) supersede(s *slot) {
 	}
 }
 
-// note notes why a process ended that nobody had asked to, once: whoever sees it first, so that the next call knows.
-func (p *Pool) note(s *slot) {
-	if p.closed || s.dismissed || s.noted || !s.ended() {
-		return
+// bury retires a slot and notes, once, why its process ended, if it did so by itself.
+func (p *Pool) bury(s *slot) {
+	if s.ended() && !s.buried && !p.closed {
+		p.note(s)
 	}
-	s.noted = true
+	s.buried = true
+	p.retire(s)
+}
+
+func (p *Pool) note(s *slot) {
 	why := s.err
 	if why == nil {
 		why = s.backend.failure()
