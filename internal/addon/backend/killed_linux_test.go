@@ -73,7 +73,7 @@ func TestAKilledBackendLeavesNothingAfterARestartOfTheMachine(t *testing.T) {
 	}
 }
 
-// keeperIsKilled has a process start a backend, kills it, and waits for the end of the backend's processes.
+// keeperIsKilled has a process start a backend, kills it, and waits for the end of the backend.
 func (s *stage) keeperIsKilled() {
 	s.Helper()
 	cmd := exec.Command(os.Args[0])
@@ -105,5 +105,12 @@ func (s *stage) keeperIsKilled() {
 			case <-time.After(10 * time.Millisecond):
 			}
 		}
+	}
+	for running := true; running; {
+		left, err := s.manager.List(ctx, s.home)
+		if err != nil || len(left) != 1 || ctx.Err() != nil {
+			s.Fatal(left, err)
+		}
+		running = left[0].State != sandbox.Stopped
 	}
 }

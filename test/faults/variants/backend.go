@@ -155,4 +155,22 @@ var backendVariants = []variant{
 		old:  "	if len(p.slots) < p.o.Most {",
 		new:  "	if len(p.slots) < 2*p.o.Most {",
 	},
+	{
+		name: "pool-hangs-for-the-impatient", test: "TestAProcessThatAllGiveUpOnIsReplaced", in: inBackend,
+		file: "internal/addon/backend/pool.go",
+		old:  "s.abandoned == mostAbandoned {",
+		new:  "s.abandoned < 0 {",
+	},
+	{
+		name: "backend-tools-without-a-bound", test: "TestToolsThatTakeTooMuch", in: inBackend,
+		file: "internal/addon/backend/call.go",
+		old:  "size > largestTools {",
+		new:  "size < 0 {",
+	},
+	{
+		name: "backend-sandboxes-outlive-the-machine", test: "TestAKilledBackendLeavesNothingAfterARestartOfTheMachine", in: inBackend,
+		file: "sandbox/engine/internal/host/sweep_linux.go",
+		old:  "	forgotten, err := c.sweepForgotten(ctx, home)\n",
+		new:  "	forgotten := 0\n	_ = c.sweepForgotten\n",
+	},
 }

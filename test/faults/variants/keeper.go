@@ -27,6 +27,12 @@ var keeperVariants = []variant{
 		new:  "			continue\n",
 	},
 	{
+		name: "keeper-is-elsewhere", test: "TestEnvironSaysWherePlacesAreFromEverywhere", in: "internal/addon/keeper",
+		file: "internal/addon/keeper/environ.go",
+		old:  "if absolute, err := filepath.Abs(place); err == nil {",
+		new:  "if absolute, err := filepath.Abs(place); err != nil {",
+	},
+	{
 		name: "keeper-gets-every-variable", test: "TestEnvironHasNoSecrets", in: "internal/addon/keeper",
 		file: "internal/addon/keeper/environ.go",
 		old:  `value != "" && slices.Contains(handed, name)`,
