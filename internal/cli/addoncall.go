@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"io"
 	"time"
+	"unicode/utf8"
 
 	"github.com/spf13/cobra"
 
@@ -76,8 +77,8 @@ func readArguments(stdin io.Reader, args []string) (json.RawMessage, error) {
 		return nil, usagef("cannot use the arguments: they have more than %d bytes", largestArguments)
 	}
 	var object map[string]json.RawMessage
-	if err := json.Unmarshal(text, &object); err != nil || object == nil {
-		return nil, usagef("cannot use the arguments: expected one JSON object, like '{\"query\":\"x\"}'")
+	if err := json.Unmarshal(text, &object); err != nil || object == nil || !utf8.Valid(text) {
+		return nil, usagef("cannot use the arguments: expected one JSON object in UTF-8, like '{\"query\":\"x\"}'")
 	}
 	return bytes.TrimSpace(text), nil
 }

@@ -44,6 +44,9 @@ type backendUse struct {
 // useBackends makes one for the profile that is meant.
 func (a *app) useBackends(o useOptions, quiet bool) (*backendUse, error) {
 	g, err := a.agent()
+	if err == nil {
+		err = g.mustExist()
+	}
 	if err != nil {
 		return nil, err
 	}

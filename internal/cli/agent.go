@@ -3,7 +3,9 @@ package cli
 import (
 	"context"
 	"crypto/sha256"
+	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
 
@@ -60,6 +62,15 @@ func (a *app) settled(g agent) (config.Lookup, error) {
 // made by "hermes profile create" alone.
 func (g agent) needHome() error {
 	return cannot("make the home", os.MkdirAll(g.root, 0o700))
+}
+
+// mustExist says whether there is a profile that was named, before something is made in its place. The default one's
+// directory is made when it is needed.
+func (g agent) mustExist() error {
+	if _, err := os.Stat(g.dir()); g.name != profile.Default && errors.Is(err, fs.ErrNotExist) {
+		return fmt.Errorf("cannot use the profile %q: there is no such profile; \"hermes profile ls\" lists those that there are", g.name)
+	}
+	return nil
 }
 
 // alone keeps others from changing the profile's configuration at the same time, until the returned function is called.

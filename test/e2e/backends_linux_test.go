@@ -161,6 +161,8 @@ func TestHowACallEnds(t *testing.T) {
 		"a tool that is not there": {[]string{"mcp.time", "nothing"}, 1, "it has tell, refuse"},
 		"a crash":                  {[]string{"mcp.time", "crash"}, 1, "what it said last"},
 		"no time left":             {[]string{"--timeout", "100ms", "mcp.time", "sleep", `{"seconds":1}`}, 1, "it took longer than 100ms"},
+		"no profile":               {[]string{"-p", "nobody", "mcp.time", "tell"}, 1, `cannot use the profile "nobody": there is no such profile`},
+		"not UTF-8":                {[]string{"mcp.time", "tell", "{\"a\":\"\xff\"}"}, 2, "expected one JSON object"},
 		"no object":                {[]string{"mcp.time", "tell", "[1]"}, 2, "expected one JSON object"},
 		"no JSON":                  {[]string{"mcp.time", "tell", "a=1"}, 2, "expected one JSON object"},
 		"null":                     {[]string{"mcp.time", "tell", "null"}, 2, "expected one JSON object"},

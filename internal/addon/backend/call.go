@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"unicode/utf8"
 
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
 	"github.com/modelcontextprotocol/go-sdk/mcp"
@@ -113,6 +114,9 @@ func (b *Backend) knows(tool string) error {
 }
 
 func notAnObject(args json.RawMessage) error {
+	if !utf8.Valid(args) {
+		return errors.New("it is not UTF-8")
+	}
 	var object map[string]json.RawMessage
 	err := json.Unmarshal(args, &object)
 	if err == nil && object == nil {

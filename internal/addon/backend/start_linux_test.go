@@ -43,7 +43,7 @@ func TestABackendAnswers(t *testing.T) {
 func TestWhatCannotBeCalledIsToldBeforeTheBackendSeesIt(t *testing.T) {
 	s := newStage(t)
 	b := s.start(s.launch())
-	for tool, args := range map[string]string{"nothing": "{}", "echo": "[1]", "slowly": "null", "fail": "{"} {
+	for tool, args := range map[string]string{"nothing": "{}", "echo": "[1]", "slowly": "null", "fail": "{", "hang": "{\"a\":\"\xff\"}"} {
 		_, err := b.Call(s.ctx(), tool, []byte(args))
 		if err == nil || !strings.HasPrefix(err.Error(), "cannot call ") {
 			t.Errorf("%s %s: %v", tool, args, err)
