@@ -3,7 +3,7 @@
 import contextlib
 
 from . import credential
-from .tool import Failure
+from .tool import Failure, said
 
 # How long an API may be silent, in seconds. Some SDKs would wait for ever.
 TIMEOUT = float(credential.setting("HERMES_BACKEND_API_TIMEOUT", 60))
@@ -92,4 +92,4 @@ def _number(thing, *names):
 
 
 def _line(error):
-    return " ".join(str(error).split())[:200] or type(error).__name__
+    return " ".join(credential.hide(said(error)).split())[:200] or type(error).__name__

@@ -2,12 +2,11 @@
 
 import json
 import queue
-import sys
 import threading
 import traceback
 
 from . import credential, pipes
-from .tool import Failure, text
+from .tool import Failure, said, text
 
 # The newest first. 2025-03-26 is not among them: it wants several messages in one line.
 VERSIONS = ("2025-11-25", "2025-06-18", "2024-11-05")
@@ -17,6 +16,9 @@ WORKERS = 32
 
 # How large an answer may be. What reads them ends a backend that sends more than 16 MiB.
 ANSWER = 15 << 20
+
+# How many characters of what went wrong somebody reads. Some APIs send a whole page.
+LINE = 2000
 
 PARSE_ERROR, INVALID_REQUEST, METHOD_NOT_FOUND, INVALID_PARAMS = -32700, -32600, -32601, -32602
 
@@ -66,8 +68,8 @@ class Server:
             return None  # an answer, and we ask nothing
         if "id" not in message:
             return self._notified(method, params)
-        if not isinstance(id, (str, int)) or isinstance(id, bool) or not isinstance(params, dict):
-            return self._send_error(None, INVALID_REQUEST, "a request needs an id, and named parameters")
+        if not isinstance(id, (str, int)) or isinstance(id, bool) or not isinstance(method, str) or not isinstance(params, dict):
+            return self._send_error(None, INVALID_REQUEST, "a request needs an id, a method, and named parameters")
         try:
             if method == "tools/call":
                 return self._begin(id, params)
@@ -91,9 +93,10 @@ class Server:
                 self._wanted.discard(_key(params.get("requestId")))
 
     def _begin(self, id, params):
-        tool, arguments = self.tools.get(params.get("name")), params.get("arguments") or {}
+        name, arguments = str(params.get("name")), params.get("arguments") or {}
+        tool = self.tools.get(name)
         if tool is None:
-            raise Refused(INVALID_PARAMS, f"{self.name} has no tool {params.get('name')}; it has {', '.join(self.tools)}")
+            raise Refused(INVALID_PARAMS, f"{self.name} has no tool {name:.80}; it has {', '.join(self.tools)}")
         with self._lock:
             if _key(id) in self._wanted:
                 raise Refused(INVALID_REQUEST, f"a call with the id {id} runs already")
@@ -131,8 +134,8 @@ class Server:
             # There is none left for an answer either, and for no other call.
             pipes.leave(1, b"out of memory\n")
         except BaseException as error:
-            sys.stderr.write(credential.hide(traceback.format_exc()))
-            return _failed(id, f"{tool.name} has failed: {type(error).__name__}: {error}")
+            pipes.complain(credential.hide(traceback.format_exc()))
+            return _failed(id, f"{tool.name} has failed: {type(error).__name__}: {said(error)}")
 
     def _send_error(self, id, code, message):
         self._send({"id": id, "error": {"code": code, "message": message}})
@@ -152,7 +155,7 @@ def _key(id):
 
 def _failed(id, line):
     """What a tool could not do, in one line without secrets."""
-    line = credential.hide(" ".join(line.split()))
+    line = " ".join(credential.hide(line).split())[:LINE]
     return _encode({"id": id, "result": {"content": [text(line)], "isError": True}})
 
 
