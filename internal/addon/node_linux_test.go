@@ -171,12 +171,7 @@ func TestAFeatureOfNPMThatCannotBeHadSaysWhy(t *testing.T) {
 	d.features[i].Specs = []string{"@m/server@1.0.1"}
 	d.refuses(d.manager(), "mcp.demo", unavailable.Unsupported, "made for other requirements")
 	d.features[i].Specs = []string{"@m/server@1.0.0"}
-	without := t.TempDir()
-	uv, _, _ := strings.Cut(d.env["PATH"], ":")
-	if err := os.Symlink(filepath.Join(uv, "uv"), filepath.Join(without, "uv")); err != nil {
-		t.Fatal(err)
-	}
-	d.env["PATH"] = without
+	d.withoutNode()
 	d.refuses(d.manager(), "mcp.demo", unavailable.NoInstaller, "there is no Node.js", "full image")
 	if got := d.feature("mcp.demo"); got.State != Unavailable || !strings.Contains(got.Reason, "Node.js") {
 		t.Errorf("without Node.js it is %+v", got)

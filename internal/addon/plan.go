@@ -81,6 +81,9 @@ func (b *build) part(ctx context.Context, name string) (part, error) {
 	}
 	if f.Node() {
 		tree, refused := b.tree(f)
+		if refused == nil && !b.keepsTree(tree) && !b.installer().HasNode() {
+			refused = unavailable.NoNode()
+		}
 		if refused != nil {
 			return part{}, refused
 		}
