@@ -1,9 +1,9 @@
 """Builds the sealed Python runtime: build.py DIRECTORY [OPTION OF PIP …]
 
 A virtual environment on the interpreter that runs this, with the wheels of a lock file, the activation of add-ons, the
-host of their processes, a description of itself and the locks of the features; nothing in it can be written. It is built beside DIRECTORY and
-takes its place in one step, so a kill leaves the old one or the new one. Nothing is done when DIRECTORY was made
-from the same inputs. RUNTIME_LOCK is another lock file than core.txt.
+host of their processes, a description of itself and the locks of the features; nothing in it can be written. It is
+built beside DIRECTORY and takes its place in one step, so a kill leaves the old one or the new one. Nothing is done
+when DIRECTORY was made from the same inputs. RUNTIME_LOCK is another lock file than core.txt.
 """
 
 import base64

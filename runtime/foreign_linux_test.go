@@ -81,7 +81,7 @@ func installed(t *testing.T, features ...string) func(t *testing.T, env []string
 func TestAdaptersWithTheRealSDKs(t *testing.T) {
 	var features []string
 	for _, a := range adapters {
-		features = append(features, a.feature())
+		features = append(features, a.feature)
 	}
 	host := installed(t, features...)
 	tryAdapters(t, func(t *testing.T, adapter string, env []string) *hosted {

@@ -95,6 +95,8 @@ func TestTheHostSpeaksTheProtocol(t *testing.T) {
 	for line, code := range map[string]int{
 		`{"jsonrpc":"2.0","id":"a","method":"server/discover"}`:                     -32601,
 		`{"jsonrpc":"2.0","id":"a","method":"tools/call","params":{"name":"none"}}`: -32602,
+		`{"jsonrpc":"2.0","id":1,"method":["ping"]}`:                                -32600,
+		`{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":[1]}}`:      -32602,
 		`{"jsonrpc":"2.0","id":null,"method":"ping"}`:                               -32600,
 		`{"jsonrpc":"2.0","id":1,"method":"ping","params":[1]}`:                     -32600,
 		`[{"jsonrpc":"2.0","id":1,"method":"ping"}]`:                                -32600,
@@ -176,6 +178,7 @@ func TestWhatAToolRaisesIsItsAnswer(t *testing.T) {
 	if got := h.title("echo on"); got != "on" {
 		t.Errorf("then it says %q", got)
 	}
+	h.finish()
 	if said := h.said.String(); !strings.Contains(said, "Traceback") || !strings.Contains(said, "lines with [hidden]") || strings.Contains(said, apis.Key) {
 		t.Errorf("on standard error: %s", said)
 	}
@@ -187,6 +190,7 @@ func TestRubbishIsNoMessage(t *testing.T) {
 	if got := h.title("rubbish"); got != "''" {
 		t.Errorf("it could read %s", got)
 	}
+	h.finish()
 	for _, rubbish := range []string{"of the import", "of Python", "of C", "of a child"} {
 		if !strings.Contains(h.said.String(), "rubbish "+rubbish) {
 			t.Errorf("rubbish %s is lost", rubbish)
@@ -267,12 +271,7 @@ func TestTheEndOfInputEndsItAtOnce(t *testing.T) {
 	t.Cleanup(func() { _ = syscall.Kill(child, syscall.SIGKILL) })
 	h.begin("web_search", search("hangs"))
 	began := time.Now()
-	if err := h.in.Close(); err != nil {
-		t.Fatal(err)
-	}
-	if status := h.wait(); status != 0 {
-		t.Errorf("it ended with %d: %s", status, h.said)
-	}
+	h.finish()
 	if err := syscall.Kill(child, 0); err != nil || time.Since(began) > hang/2 {
 		t.Errorf("after %s its child is: %v", time.Since(began), err)
 	}

@@ -211,3 +211,14 @@ func (h *hosted) wait() int {
 		}
 	}
 }
+
+// finish ends its input, and with that the process; all that it said is there then.
+func (h *hosted) finish() {
+	h.Helper()
+	if err := h.in.Close(); err != nil {
+		h.Fatal(err)
+	}
+	if status := h.wait(); status != 0 {
+		h.Errorf("it ended with %d: %s", status, h.said)
+	}
+}

@@ -58,20 +58,19 @@ func (b *build) run(ctx context.Context, wanted []string) error {
 	if err != nil {
 		return err
 	}
-	b.writer.StillWanted(slices.Collect(maps.Keys(b.leftOut))...)
-	err = b.make(ctx, p)
+	err = b.make(ctx, &p)
 	if errors.Is(err, unavailable.Rejected) && b.anew && !b.Offline {
 		// The installer's cache shares its files with the generations that were made of it: what was spoilt in one is
 		// spoilt in the other.
 		b.Log.Warn("what the cache has is not what was published, and is fetched again", "why", err)
 		b.fresh = true
-		err = b.make(ctx, p)
+		err = b.make(ctx, &p)
 	}
 	return err
 }
 
-// make installs, checks and publishes what was planned.
-func (b *build) make(ctx context.Context, p plan) error {
+// make installs, checks and publishes what was planned, which is less if something of it could not be had.
+func (b *build) make(ctx context.Context, p *plan) error {
 	staged, err := b.writer.Stage()
 	if err != nil {
 		return inStore(err)
@@ -80,6 +79,7 @@ func (b *build) make(ctx context.Context, p plan) error {
 	if err != nil {
 		return err
 	}
+	b.writer.StillWanted(slices.Collect(maps.Keys(b.leftOut))...)
 	b.tell(Checking)
 	// What was taken over was compiled by us. The store finds out whether somebody has changed it since.
 	report, err := b.check(staged, p.packages, paths(adopted))
@@ -113,7 +113,7 @@ func (b *build) check(staged store.Staged, packages []lock.Package, ours map[str
 }
 
 // fill installs what is missing and takes the rest over. It returns the files in site-packages that were taken over.
-func (b *build) fill(ctx context.Context, p plan, staged store.Staged) (adopted []manifest.File, err error) {
+func (b *build) fill(ctx context.Context, p *plan, staged store.Staged) (adopted []manifest.File, err error) {
 	if missing := p.missing(); len(missing) > 0 {
 		if err := b.installer().Install(ctx, missing, staged.SitePackages()); err != nil {
 			return nil, err

@@ -61,21 +61,32 @@ func (b *build) keepsTree(wanted lock.Tree) bool {
 	return len(have) == 0
 }
 
-// fillTrees has npm bring the trees that the current generation does not have, and says which it has.
-func (b *build) fillTrees(ctx context.Context, p plan, staged store.Staged) (kept []manifest.Tree, err error) {
-	for _, part := range p.parts {
+// fillTrees has npm bring the trees that the current generation does not have, and says which it has. A tree stands by
+// itself: one that cannot be had keeps nobody from another feature, and is taken out of the plan.
+func (b *build) fillTrees(ctx context.Context, p *plan, staged store.Staged) (kept []manifest.Tree, err error) {
+	for _, part := range slices.Clone(p.parts) {
 		switch {
 		case !part.Node():
 		case p.keptTrees[part.Name]:
 			i := slices.IndexFunc(b.current.Trees, func(t manifest.Tree) bool { return t.Feature == part.Name })
 			kept = append(kept, b.current.Trees[i])
 		default:
-			if err := b.installer().InstallTree(ctx, part.tree, part.Specs, staged.Node(part.Name)); err != nil {
+			err := b.installer().InstallTree(ctx, part.tree, part.Specs, staged.Node(part.Name))
+			if err != nil && (b.about == "" || b.about == part.Name || ctx.Err() != nil) {
 				return nil, err
+			}
+			if err != nil {
+				b.leaveOut(part.Name, err)
+				p.without(part.Name)
 			}
 		}
 	}
 	return kept, nil
+}
+
+// without takes a feature out of the plan.
+func (p *plan) without(name string) {
+	p.parts = slices.DeleteFunc(p.parts, func(part part) bool { return part.Name == name })
 }
 
 // checkTrees says what is staged of packages of npm, or why it must not be published.

@@ -37,6 +37,17 @@ func (d *desk) withNode() *tarballs.Registry {
 	return r
 }
 
+// withoutNPM makes it a machine like the slim image, which has uv.
+func (d *desk) withoutNPM() {
+	d.Helper()
+	without := d.TempDir()
+	uv, _, _ := strings.Cut(d.env["PATH"], ":")
+	if err := os.Symlink(filepath.Join(uv, "uv"), filepath.Join(without, "uv")); err != nil {
+		d.Fatal(err)
+	}
+	d.env["PATH"] = without
+}
+
 // offers lists a feature of npm, whose anchor is the first package, and ships its lock.
 func (d *desk) offers(name, entry string, packages ...tarballs.Package) {
 	d.Helper()
@@ -151,6 +162,30 @@ func TestASpoiltTreeIsFoundAndMended(t *testing.T) {
 	}
 }
 
+// What was removed from a tree keeps nothing else from being had for longer than a rebuild.
+func TestAFileThatIsGoneIsNamed(t *testing.T) {
+	d := newDesk(t)
+	d.withNode()
+	d.ensure("mcp.demo")
+	p, err := d.manager().here(d.ctx())
+	if err != nil {
+		t.Fatal(err)
+	}
+	g, err := p.Current()
+	if err != nil {
+		t.Fatal(err)
+	}
+	dir := filepath.Join(g.Node("mcp.demo"), "dep")
+	if err := errors.Join(os.Chmod(dir, 0o755), os.Remove(filepath.Join(dir, "index.js")), os.Chmod(dir, 0o555)); err != nil {
+		t.Fatal(err)
+	}
+	d.refuses(d.manager(), "search.one", unavailable.Target, "dep/index.js was removed after it was installed; rebuild the features")
+	if _, err := d.manager().Rebuild(d.ctx()); err != nil || d.whole() != nil || d.node("mcp.demo") != "dep" {
+		t.Errorf("%v, %v, %s", err, d.whole(), d.node("mcp.demo"))
+	}
+	d.ensure("search.one")
+}
+
 // A feature of npm without a shipped lock, without Node.js, or with a requirement of another kind is refused before
 // anything is fetched, and nothing of the rest is lost.
 func TestAFeatureOfNPMThatCannotBeHadSaysWhy(t *testing.T) {
@@ -171,7 +206,7 @@ func TestAFeatureOfNPMThatCannotBeHadSaysWhy(t *testing.T) {
 	d.features[i].Specs = []string{"@m/server@1.0.1"}
 	d.refuses(d.manager(), "mcp.demo", unavailable.Unsupported, "made for other requirements")
 	d.features[i].Specs = []string{"@m/server@1.0.0"}
-	d.withoutNode()
+	d.withoutNPM()
 	d.refuses(d.manager(), "mcp.demo", unavailable.NoInstaller, "there is no Node.js", "full image")
 	if got := d.feature("mcp.demo"); got.State != Unavailable || !strings.Contains(got.Reason, "Node.js") {
 		t.Errorf("without Node.js it is %+v", got)
@@ -250,5 +285,37 @@ func TestD50FeaturesOfNPMAreRebuiltForAnotherInterpreter(t *testing.T) {
 	}
 	if !d.manager().Has(d.ctx(), "mcp.demo") || d.node("mcp.demo") != "dep" || d.whole() != nil {
 		t.Errorf("it says %q, %v", d.node("mcp.demo"), d.whole())
+	}
+}
+
+// Where a feature of npm cannot be had, because an image has no Node.js or a registry is down, all others can.
+func TestAFeatureOfNPMKeepsNobodyFromAnother(t *testing.T) {
+	d := newDesk(t)
+	r := d.withNode()
+	d.ensure("search.one", "mcp.demo")
+	raised := nodeServer
+	raised.Version = "1.1.0"
+	d.offers("mcp.demo", "node:@m/server/dist/index.js", raised, nodeDep)
+	r.Break("*", tarballs.Fault{Status: 503})
+	done, err := d.manager().Ensure(d.ctx(), "tts.voice")
+	if err != nil || !strings.Contains(done.LeftOut["mcp.demo"], "503") || d.whole() != nil {
+		t.Errorf("%+v, %v, %v", done, err, d.whole())
+	}
+	if got := d.feature("mcp.demo"); got.State != Outdated || !got.Wanted {
+		t.Errorf("it is %+v", got)
+	}
+	// Who builds everything again wants all of it.
+	if _, err := d.manager().Rebuild(d.ctx()); err == nil {
+		t.Error("a rebuild has lost a feature")
+	}
+	r.Add(raised)
+	r.Break("*", tarballs.Fault{})
+	d.ensure("mcp.demo")
+	d.anotherABI()
+	d.offers("mcp.demo", "node:@m/server/dist/index.js", raised, nodeDep)
+	d.withoutNPM()
+	left, err := d.manager().Rebuild(d.ctx())
+	if err != nil || !strings.Contains(left["mcp.demo"], "Node.js") || len(left) != 1 || d.state("search.one") != Installed || !d.feature("mcp.demo").Wanted {
+		t.Errorf("without Node.js: %v, %v", left, err)
 	}
 }

@@ -81,11 +81,11 @@ func (b *build) part(ctx context.Context, name string) (part, error) {
 	}
 	if f.Node() {
 		tree, refused := b.tree(f)
-		if refused == nil && !b.keepsTree(tree) && !b.installer().HasNode() {
-			refused = unavailable.NoNode()
-		}
 		if refused != nil {
 			return part{}, refused
+		}
+		if !b.keepsTree(tree) && !b.installer().HasNode() {
+			return part{}, unavailable.NoNode()
 		}
 		return part{Feature: f, lock: lock.Lock{Kind: lock.Shipped}, tree: tree}, nil
 	}

@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-//go:embed standins/*.py standins/*/*.py standins/lark_oapi/*/*.py standins/lark_oapi/api/im/*.py
+//go:embed all:standins
 var standIns embed.FS
 
 // StandIns are small packages in the place of the SDKs, by their paths below site-packages. They have what the adapters

@@ -121,10 +121,16 @@ func TestAddonsAreSwitchedOff(t *testing.T) {
 	if r.code != 1 || strings.Count(r.stderr, "\n") != 1 || !strings.Contains(r.stderr, "security.allow_lazy_installs") || index.Requests() > 0 {
 		t.Errorf("%v", r)
 	}
+	if r := w.hermes("addon", "doctor", "search.exa"); r.code != 1 || !strings.Contains(r.stdout, "note  installs") || !strings.Contains(r.stdout, "FIX: allow them with") {
+		t.Errorf("what the doctor says of the switch: %v", r)
+	}
 	if err := os.Remove(filepath.Join(w.home, "config.yaml")); err != nil {
 		t.Fatal(err)
 	}
 	w.env = append(w.env, "HERMES_RUNTIME=")
+	if r := w.hermes("addon", "doctor", "search.exa"); r.code != 1 || !strings.Contains(r.stdout, "bad   runtime") || !strings.Contains(r.stdout, "make runtime") {
+		t.Errorf("what the doctor says without a runtime: %v", r)
+	}
 	if r := w.hermes("addon", "ensure", "search.exa"); r.code != 1 || strings.Count(r.stderr, "\n") != 1 || !strings.Contains(r.stderr, "make runtime") {
 		t.Errorf("without a runtime: %v", r)
 	}

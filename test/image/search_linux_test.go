@@ -31,11 +31,39 @@ func TestABackendAnswersWithItsOwnSDK(t *testing.T) {
 	if os.Getenv("HERMES_RUN_NETWORK_TESTS") != "1" {
 		t.Skip("it uses the network: make test-network")
 	}
-	options := "-e PIP_DEFAULT_TIMEOUT=120"
-	if trusted := os.Getenv("SSL_CERT_FILE"); trusted != "" { // of the network that this machine is in
-		options += " -v " + trusted + ":/tmp/trusted.crt:ro -e SSL_CERT_FILE=/tmp/trusted.crt"
+	answers(t, dockerd(t), networked())
+}
+
+// networked are options for a container that uses the network that this machine is in.
+func networked() string {
+	options := "--network host -e PIP_DEFAULT_TIMEOUT=120"
+	if trusted := os.Getenv("SSL_CERT_FILE"); trusted != "" {
+		options += " -v " + trusted + ":/tmp/trusted.crt:ro -e SSL_CERT_FILE=/tmp/trusted.crt -e NODE_EXTRA_CA_CERTS=/tmp/trusted.crt"
 	}
-	answers(t, dockerd(t), options)
+	return options
+}
+
+// Servers of Node are for the full image, and the slim one says so.
+func TestServersOfNode(t *testing.T) {
+	e := dockerd(t)
+	remember := []string{"hermes", "addon", "call", "--json", "mcp.memory", "create_entities", `{"entities":[{"name":"cat","entityType":"animal","observations":["sleeps"]}]}`}
+	for target, image := range targets(t) {
+		switch {
+		case target == "slim":
+			if r := e.with(image).idle().exec(service, remember...); r.code == 0 || !strings.Contains(r.stderr, "no Node.js") || !strings.Contains(r.stderr, "use the full image") {
+				t.Errorf("the slim image: %s", r)
+			}
+		case os.Getenv("HERMES_RUN_NETWORK_TESTS") == "1":
+			volume := " -v " + e.volume("") + ":/opt/data"
+			c := e.with(image).idle(opts(networked() + volume)...)
+			says(t, c.exec(service, remember...))
+			e.remove(c.name)
+			c = e.with(image).idle(opts("--network none" + volume)...)
+			if r := c.exec(service, "hermes", "addon", "call", "mcp.memory", "read_graph"); r.code != 0 || !strings.Contains(r.stdout, "sleeps") {
+				t.Errorf("in another container: %s", r)
+			}
+		}
+	}
 }
 
 func answers(t *testing.T, e *engine, options string) {

@@ -15,9 +15,9 @@ import (
 	"hermes.example/hermes/internal/config"
 )
 
-// passed are the variables of ours that every backend has: how to reach the network, and what the time is. It is a list
+// Passed are the variables of ours that every backend has: how to reach the network, and what the time is. It is a list
 // of what may and not of what may not: nobody can name all the variables that hold a secret.
-var passed = []string{
+var Passed = []string{
 	"PATH", "LANG", "LC_ALL", "TZ",
 	"SSL_CERT_FILE", "SSL_CERT_DIR", "REQUESTS_CA_BUNDLE", "CURL_CA_BUNDLE", "NODE_EXTRA_CA_CERTS",
 	"HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY", "NO_PROXY", "http_proxy", "https_proxy", "all_proxy", "no_proxy",
@@ -42,7 +42,7 @@ func (p *Pool) launch(f feature.Feature, held *addon.Held, given map[string]stri
 	fill := strings.NewReplacer("{data}", data, "{workspace}", workspace)
 	env := map[string]string{"HOME": data, "LANG": "C.UTF-8", config.LazyInstallTarget: os.DevNull}
 	for _, variable := range p.o.Addons.Environ {
-		if name, value, _ := strings.Cut(variable, "="); value != "" && slices.Contains(passed, name) {
+		if name, value, _ := strings.Cut(variable, "="); value != "" && slices.Contains(Passed, name) {
 			env[name] = value
 		}
 	}

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"unicode/utf8"
@@ -81,7 +82,7 @@ func (o output) take(text []byte) error {
 		o.fail("it sent a message that is none: " + err.Error())
 		return errEnded
 	}
-	o.words.Write(append(bytes.TrimSpace(text), '\n'))
+	o.words.Write(append(slices.Clip(bytes.TrimSpace(text)), '\n')) // what was written is not ours to change
 	return nil
 }
 

@@ -127,8 +127,11 @@ func (p *Pool) take(ctx context.Context, name string, vars map[string]string) (*
 			return s, nil
 		}
 		p.give(s, s.err)
-		if !errors.Is(s.err, addon.ErrMoved) || look == looks {
+		if !errors.Is(s.err, addon.ErrMoved) {
 			return nil, s.err
+		}
+		if look == looks {
+			return nil, p.refuse(f, s.err.Error()+"; try again")
 		}
 	}
 }
@@ -143,7 +146,7 @@ func (p *Pool) enter(f feature.Feature, e addon.Ensured, given map[string]string
 	}
 	s := p.slots[k]
 	if s != nil && s.ended() {
-		p.retire(s)
+		p.bury(s)
 		s = nil
 	}
 	if s == nil {

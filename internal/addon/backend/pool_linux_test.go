@@ -206,6 +206,31 @@ func TestAProcessThatFailsAgainAndAgainIsLeftAlone(t *testing.T) {
 	d.process(p, "core.server", nil) // another feature has nothing to do with it
 }
 
+// So is one that ends with every call; one that answers in between is not.
+func TestAProcessThatCrashesAgainAndAgainIsLeftAlone(t *testing.T) {
+	d := newDesk(t)
+	now := time.Now()
+	p := d.pool(func(o *Options) { o.Now = func() time.Time { return now } })
+	crash := func() string {
+		_, err := p.Call(d.ctx(), "core.server", "crash", nil, nil)
+		if !errors.Is(err, unavailable.Backend) {
+			t.Fatal(err)
+		}
+		return err.Error()
+	}
+	for range 3 {
+		if text := crash(); strings.Contains(text, "tried again") {
+			t.Fatalf("%s", text)
+		}
+		d.process(p, "core.server", nil)
+	}
+	crash()
+	crash()
+	if text := crash(); !strings.Contains(text, "status 7") || !strings.Contains(text, "(it is tried again in 1s)") {
+		t.Errorf("%s", text)
+	}
+}
+
 func TestTheWaitGrowsToItsBound(t *testing.T) {
 	for times, want := range map[int]time.Duration{0: 0, 1: 0, 2: time.Second, 3: 2 * time.Second, 7: 32 * time.Second, 8: time.Minute, 1000: time.Minute} {
 		if got := wait(times); got != want {

@@ -46,6 +46,7 @@ type slot struct {
 	used      time.Time
 	idle      *time.Timer // runs while there are no calls
 	retired   bool
+	buried    bool
 	dismissed bool
 }
 
@@ -93,14 +94,17 @@ func (p *Pool) run(s *slot, f feature.Feature, e addon.Ensured, given map[string
 	}
 	s.err = p.about(f, err)
 	close(s.ready)
-	asked := false
 	if s.err == nil {
 		p.o.Log.Info("started a backend", "feature", f.Name, "generation", e.Generation, "seconds", p.o.Now().Sub(s.began).Seconds())
 		select {
-		case <-s.backend.Done():
+		case <-s.backend.line.ended:
 		case <-s.leave:
-			asked = true
 		}
+	}
+	p.mu.Lock()
+	p.bury(s)
+	p.mu.Unlock()
+	if s.err == nil {
 		if err := s.backend.Close(); err != nil {
 			p.o.Log.Warn("cannot remove all of a backend", "feature", f.Name, "why", err)
 		}
@@ -108,10 +112,6 @@ func (p *Pool) run(s *slot, f feature.Feature, e addon.Ensured, given map[string
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	delete(p.running, s)
-	if !asked && !p.closed {
-		p.ended(s)
-	}
-	p.retire(s)
 }
 
 // supersede retires the processes of the same feature that have another generation: this one is now.
@@ -125,8 +125,16 @@ func (p *Pool) supersede(s *slot) {
 	}
 }
 
-// ended notes why a process ended that nobody had asked to.
-func (p *Pool) ended(s *slot) {
+// bury retires a slot and notes, once, why its process ended, if it did so by itself.
+func (p *Pool) bury(s *slot) {
+	if s.ended() && !s.buried && !p.closed {
+		p.note(s)
+	}
+	s.buried = true
+	p.retire(s)
+}
+
+func (p *Pool) note(s *slot) {
 	why := s.err
 	if why == nil {
 		why = s.backend.failure()

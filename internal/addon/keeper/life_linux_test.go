@@ -105,6 +105,22 @@ func TestAKeeperOfAnotherBuildGivesWayAndFinishesWhatItBegan(t *testing.T) {
 	}
 }
 
+// Somebody cleans the directory up, and a second keeper is started where the first one still is.
+func TestAKeeperTakesOnlyItsOwnSocketAway(t *testing.T) {
+	k := newKeeper(t, time.Minute)
+	first := k.say(t, "echo", `{}`).PID
+	socket, _ := k.running()
+	if err := os.Remove(socket); err != nil {
+		t.Fatal(err)
+	}
+	second := k.say(t, "echo", `{}`).PID
+	syscall.Kill(first, syscall.SIGTERM)
+	gone(t, first)
+	if third := k.say(t, "echo", `{}`).PID; third != second || second == first {
+		t.Errorf("%d, %d and %d answer", first, second, third)
+	}
+}
+
 func self(t *testing.T) string {
 	path, err := os.Executable()
 	if err != nil {
@@ -157,8 +173,9 @@ func TestAKeeperThatIsToldToEndDoesNotWaitForCalls(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "never")
 	var wg sync.WaitGroup
 	wg.Go(func() {
-		if _, err := k.trySay(t.Context(), "wait", strconv.Quote(path)); err == nil {
-			t.Error("it was answered")
+		_, err := k.trySay(t.Context(), "wait", strconv.Quote(path))
+		if err == nil || errors.Is(err, unavailable.Backend) {
+			t.Errorf("its caller is not told: %v", err)
 		}
 	})
 	file(t, path+".begun")

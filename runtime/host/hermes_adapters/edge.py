@@ -74,7 +74,7 @@ TOOLS = [
         {
             "text": {"type": "string", "minLength": 1, "maxLength": 100_000},
             "voice": {"type": "string", "minLength": 1, "default": VOICE, "description": "a voice of Microsoft Edge"},
-            "rate": {"type": "string", "minLength": 1, "default": "+0%", "description": "faster or slower, as +20% or -20%"},
+            "rate": {"type": "string", "minLength": 1, "default": "+0%", "description": "as +20% or -20%"},
         },
         ["text"],
     )

@@ -45,12 +45,13 @@ class API:
             status = _number(cause, "status_code", "status") or _number(response, "status_code", "status")
             if status and status >= 400:
                 headers = getattr(response, "headers", None) or getattr(cause, "headers", None) or {}
-                return self._refused(status, headers.get("Retry-After"), cause)
+                retry_after = {name.lower(): value for name, value in headers.items()}.get("retry-after")
+                return self._refused(status, retry_after, cause)
         kinds = {kind.__name__ for cause in causes for kind in type(cause).__mro__}
-        refused = any(isinstance(cause, ConnectionError) for cause in causes)  # which some libraries call a timeout
-        if not refused and any("Timeout" in kind for kind in kinds):
+        failed = any(map(_of_the_system, causes))  # which some libraries call a timeout, whatever it is
+        if not failed and any("Timeout" in kind for kind in kinds):
             return f"{self.name} has not answered within {TIMEOUT:g} s: try again later"
-        if refused or any(kind.endswith(_UNREACHABLE) for kind in kinds):
+        if failed or any(kind.endswith(_UNREACHABLE) for kind in kinds):
             return self.unreachable(causes[-1])
         return None
 
@@ -76,6 +77,12 @@ class API:
 
 # How the names of errors end, in the libraries that SDKs use, that mean that no answer came.
 _UNREACHABLE = ("ConnectionError", "ConnectError", "NetworkError", "ProtocolError", "ClientConnectionResetError")
+
+
+def _of_the_system(error):
+    """Whether the system itself has said that there is no way: no name, no route, nobody there."""
+    ours = type(error).__module__ in ("builtins", "socket")
+    return ours and isinstance(error, OSError) and not isinstance(error, TimeoutError)
 
 
 def _causes(error):

@@ -32,7 +32,7 @@ class Refused(Exception):
 
 
 class Server:
-    """Answers requests. One thread reads and answers whatever takes no time; calls of tools have threads of their own."""
+    """Answers requests. One thread reads, and answers whatever takes no time; calls of tools have threads of their own."""
 
     def __init__(self, name, tools, writer):
         self.name = name
@@ -68,8 +68,9 @@ class Server:
             return None  # an answer, and we ask nothing
         if "id" not in message:
             return self._notified(method, params)
-        if not isinstance(id, (str, int)) or isinstance(id, bool) or not isinstance(method, str) or not isinstance(params, dict):
-            return self._send_error(None, INVALID_REQUEST, "a request needs an id, a method, and named parameters")
+        named = isinstance(method, str) and isinstance(params, dict)
+        if not named or not isinstance(id, (str, int)) or isinstance(id, bool):
+            return self._send_error(None, INVALID_REQUEST, "a request needs an id, a method and named parameters")
         try:
             if method == "tools/call":
                 return self._begin(id, params)
@@ -93,10 +94,10 @@ class Server:
                 self._wanted.discard(_key(params.get("requestId")))
 
     def _begin(self, id, params):
-        name, arguments = str(params.get("name")), params.get("arguments") or {}
-        tool = self.tools.get(name)
+        name, arguments = params.get("name"), params.get("arguments") or {}
+        tool = self.tools.get(name) if isinstance(name, str) else None
         if tool is None:
-            raise Refused(INVALID_PARAMS, f"{self.name} has no tool {name:.80}; it has {', '.join(self.tools)}")
+            raise Refused(INVALID_PARAMS, f"{self.name} has no tool {str(name):.80}; it has {', '.join(self.tools)}")
         with self._lock:
             if _key(id) in self._wanted:
                 raise Refused(INVALID_REQUEST, f"a call with the id {id} runs already")

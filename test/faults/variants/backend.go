@@ -92,7 +92,7 @@ var backendVariants = []variant{
 	{
 		name: "pool-our-environment", test: "TestTheEnvironmentOfABackend", in: inBackend,
 		file: "internal/addon/backend/launch.go",
-		old:  `value != "" && slices.Contains(passed, name)`,
+		old:  `value != "" && slices.Contains(Passed, name)`,
 		new:  `value != ""`,
 	},
 	{
@@ -124,6 +124,12 @@ var backendVariants = []variant{
 		file: "internal/addon/backend/failures.go",
 		old:  "	if times < 2 {",
 		new:  "	if times < 20 {",
+	},
+	{
+		name: "pool-crashes-are-not-noted", test: "TestAProcessThatCrashesAgainAndAgainIsLeftAlone", in: inBackend,
+		file: "internal/addon/backend/slot.go",
+		old:  "	if s.ended() && !s.buried && !p.closed {",
+		new:  "	if s.ended() && s.err != nil && !s.buried && !p.closed {",
 	},
 	{
 		name: "pool-one-process-each", test: "TestManyFirstCallersStartOneProcess", in: inBackend,

@@ -45,6 +45,18 @@ var nodeVariants = []variant{
 		new:  `"--prefer-offline"`,
 	},
 	{
+		name: "a-tree-keeps-others-away", test: "TestAFeatureOfNPMKeepsNobodyFromAnother", in: "internal/addon",
+		file: "internal/addon/node.go",
+		old:  `b.about == "" || b.about == part.Name || `,
+		new:  `b.about != "" || b.about == part.Name || `,
+	},
+	{
+		name: "no-node-keeps-others-away", test: "TestAFeatureOfNPMKeepsNobodyFromAnother", in: "internal/addon",
+		file: "internal/addon/plan.go",
+		old:  "if !b.keepsTree(tree) && !b.installer().HasNode() {",
+		new:  "if b.about == name && !b.installer().HasNode() {",
+	},
+	{
 		name: "D40-packages-in-packages", test: "TestD40ATreeHoldsTheLocksPackagesAndNothingElse", in: "internal/addon/vet",
 		file: "internal/addon/vet/tree.go",
 		old:  `strings.CutPrefix(after, "node_modules/")`,

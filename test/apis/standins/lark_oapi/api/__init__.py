@@ -1,0 +1,1 @@
+raise ImportError("and this, too")

@@ -1,8 +1,0 @@
-import types
-
-from lark_oapi import Builder
-
-v1 = types.SimpleNamespace(
-    CreateMessageRequest=types.SimpleNamespace(builder=Builder),
-    CreateMessageRequestBody=types.SimpleNamespace(builder=Builder),
-)
