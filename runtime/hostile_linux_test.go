@@ -12,6 +12,8 @@ import (
 
 // hostileSDK is one that does what nobody would expect of an SDK.
 const hostileSDK = oddSDK + `
+import json
+
 class Refused(Exception):
     status_code = 400
 
@@ -21,6 +23,11 @@ class Silent(Exception):
 class Firecrawl(Firecrawl):
     def talks(self, megabytes): raise KeyError("x" * (int(megabytes) << 20))
     def silent(self, _): raise Silent
+    def portal(self, _): json.loads("<html>")
+    def often(self, seconds):
+        refused = Refused()
+        refused.status_code, refused.headers = 429, {"Retry-After": seconds}
+        raise refused
     def quotes(self, before): raise Refused("." * int(before) + self.key)
     def shows(self, _): raise KeyError({"key": self.key})
     def mute(self, _):
@@ -75,9 +82,12 @@ func TestMessagesOfOtherShapesAreAnswered(t *testing.T) {
 func TestWhateverIsRaisedIsAnswered(t *testing.T) {
 	h := hostile(t, apis.Key)
 	for query, want := range map[string]string{
-		"talks 20": "web_search has failed: KeyError: 'xxx",
-		"silent":   "web_search has failed: Silent",
-		"mute":     "web_search has failed: KeyError: 'on a closed door'",
+		"talks 20":                          "web_search has failed: KeyError: 'xxx",
+		"silent":                            "web_search has failed: Silent",
+		"portal":                            "cannot understand Firecrawl: the answer is no JSON; check the network",
+		"often 12":                          "Firecrawl was asked too often: try again in 12 s",
+		"often " + strings.Repeat("9", 900): "Firecrawl was asked too often: try again later",
+		"mute":                              "web_search has failed: KeyError: 'on a closed door'",
 	} {
 		if r := h.call("web_search", search(query)); !r.Failed || !strings.HasPrefix(r.text(), want) || len(r.text()) > 5000 {
 			t.Errorf("%s: %.200s", query, r)
