@@ -5,6 +5,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"syscall"
 	"testing"
 
 	"hermes.example/hermes/test/apis"
@@ -122,5 +123,38 @@ func TestTheChildrenOfChildrenKeepTheirFiles(t *testing.T) {
 	}
 	if _, err := os.Stat(path + ".done"); err != nil {
 		t.Errorf("%v: %s", err, h.said)
+	}
+}
+
+// However many callers give up waiting for an API that never ends its answer, the next one is served; a process that
+// has too many of such calls ends, and is started anew.
+func TestCallsThatNobodyWaitsForBlockNobody(t *testing.T) {
+	h := hostile(t, apis.Key)
+	abandon := func() {
+		gate := filepath.Join(t.TempDir(), "gate")
+		if err := syscall.Mkfifo(gate, 0o600); err != nil {
+			t.Fatal(err)
+		}
+		id := h.begin("web_search", search("reads "+gate))
+		open, err := os.OpenFile(gate, os.O_WRONLY, 0) // when it has begun
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { open.Close() })
+		h.send(fmt.Sprintf(`{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":%d}}`, id))
+	}
+	for range 64 {
+		abandon()
+	}
+	if got := h.title("echo on"); got != "on" {
+		t.Errorf("then it says %q", got)
+	}
+	h.send(fmt.Sprintf(`{"jsonrpc":"2.0","id":%d,"method":"tools/call","params":{"name":"web_search","arguments":{"query":"echo again"}}}`, 1))
+	if m := h.read(); m.ID != float64(1) || !strings.Contains(string(m.Result), "again") { // an id that is free again
+		t.Errorf("%v: %s", m.ID, m.Result)
+	}
+	abandon()
+	if status := h.wait(); status != 1 || !strings.HasSuffix(h.said.String(), "65 calls do not end\n") {
+		t.Errorf("it ended with %d: %s", status, h.said)
 	}
 }

@@ -29,13 +29,13 @@ var hostVariants = []variant{
 	{
 		name: "backend-cancelled-calls-block", test: "TestACancelledCallHasNoAnswer", in: "runtime",
 		file: "runtime/host/hermes_host/server.py",
-		old:  "min(WORKERS, self._unfinished)",
-		new:  "min(WORKERS, len(self._wanted))",
+		old:  "        self._lost += 1\n        if self._lost > LOST:",
+		new:  "        self._workers += 1\n        if self._lost > LOST:",
 	},
 	{
 		name: "backend-answers-cancelled-calls", test: "TestACancelledCallHasNoAnswer", in: "runtime",
 		file: "runtime/host/hermes_host/server.py",
-		old:  "            if wanted:\n                self._write(answer)",
+		old:  "            if call.wanted:\n                self._write(answer)",
 		new:  "            if answer:\n                self._write(answer)",
 	},
 	{
