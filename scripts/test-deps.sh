@@ -19,9 +19,9 @@ docker-compose|command -v docker-compose || docker compose version|the compose f
 systemd|command -v systemd-analyze|the unit by systemd itself
 s6|command -v s6-svscan|the s6 driver
 tini|command -v tini|the image's entrypoint under another init
-python3 python3-venv python3-pip|/usr/bin/python3 -I -c 'import ensurepip, pip'|the runtime of add-ons
 procps|command -v ps|the processes below the image's entrypoint
-python3 python3-venv python3-pip|/usr/bin/python3 -I -c 'import ensurepip, pip, venv'|add-ons with a real interpreter
+python3 python3-venv python3-pip|/usr/bin/python3 -I -c 'import ensurepip, pip, venv'|the runtime of add-ons, and add-ons with a real interpreter
+nodejs npm|command -v node && command -v npm|add-ons of npm
 END
 }
 

@@ -23,7 +23,7 @@ func TestABackendAnswersOnAnEmptyVolume(t *testing.T) {
 		}
 	}
 	index := wheels.Serve(t, sdk)
-	answers(t, shipping(dockerd(t), search, sdk), "-e UV_HTTP_RETRIES=0 -e UV_DEFAULT_INDEX="+index.URL)
+	answers(t, shipping(dockerd(t), search, sdk), "--network host -e UV_HTTP_RETRIES=0 -e UV_DEFAULT_INDEX="+index.URL)
 }
 
 // The same with the SDK itself, by the lock that the image has.
@@ -69,7 +69,7 @@ func TestServersOfNode(t *testing.T) {
 func answers(t *testing.T, e *engine, options string) {
 	t.Helper()
 	api := apis.New(t)
-	c := e.idle(opts("--network host -e FIRECRAWL_API_URL=" + api.URL + " -e FIRECRAWL_API_KEY=" + apis.Key + " " + options + " -v " + e.volume("") + ":/opt/data")...)
+	c := e.idle(opts("-e FIRECRAWL_API_URL=" + api.URL + " -e FIRECRAWL_API_KEY=" + apis.Key + " " + options + " -v " + e.volume("") + ":/opt/data")...)
 	called := func() {
 		t.Helper()
 		r := c.exec(service, "hermes", "addon", "call", "--json", search, "web_search", `{"query":"x","limit":1}`)
