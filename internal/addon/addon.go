@@ -82,11 +82,13 @@ type place struct {
 	core        string // the digest of the core as it is
 }
 
-// at finds the runtime and its store, once for each destination: the settings may change while a gateway runs.
+// at finds the runtime and its store, once for each destination, and again when the runtime was replaced: the settings
+// and the core may change while a gateway or a keeper runs. Two who each knew another core would each make the other's
+// generation anew, with every call.
 func (m *Manager) at(ctx context.Context, destination string) (*place, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	if m.where != nil && m.where.destination == destination {
+	if m.where != nil && m.where.destination == destination && m.where.Unchanged() {
 		return m.where, nil
 	}
 	found, err := sealed.Find(ctx, m.Lookup, filepath.Join(destination, store.Private))

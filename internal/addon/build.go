@@ -112,8 +112,7 @@ func (b *build) check(staged store.Staged, packages []lock.Package, ours map[str
 	return report, inStore(report.Tidy())
 }
 
-// fill installs what is missing and takes the rest over. Where the current generation has lost something, all of it is
-// installed. It returns the files in site-packages that were taken over.
+// fill installs what is missing and takes the rest over. It returns the files in site-packages that were taken over.
 func (b *build) fill(ctx context.Context, p *plan, staged store.Staged) (adopted []manifest.File, err error) {
 	if missing := p.missing(); len(missing) > 0 {
 		if err := b.installer().Install(ctx, missing, staged.SitePackages()); err != nil {

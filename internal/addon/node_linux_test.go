@@ -162,6 +162,30 @@ func TestASpoiltTreeIsFoundAndMended(t *testing.T) {
 	}
 }
 
+// What was removed from a tree keeps nothing else from being had for longer than a rebuild.
+func TestAFileThatIsGoneIsNamed(t *testing.T) {
+	d := newDesk(t)
+	d.withNode()
+	d.ensure("mcp.demo")
+	p, err := d.manager().here(d.ctx())
+	if err != nil {
+		t.Fatal(err)
+	}
+	g, err := p.Current()
+	if err != nil {
+		t.Fatal(err)
+	}
+	dir := filepath.Join(g.Node("mcp.demo"), "dep")
+	if err := errors.Join(os.Chmod(dir, 0o755), os.Remove(filepath.Join(dir, "index.js")), os.Chmod(dir, 0o555)); err != nil {
+		t.Fatal(err)
+	}
+	d.refuses(d.manager(), "search.one", unavailable.Target, "dep/index.js was removed after it was installed; rebuild the features")
+	if _, err := d.manager().Rebuild(d.ctx()); err != nil || d.whole() != nil || d.node("mcp.demo") != "dep" {
+		t.Errorf("%v, %v, %s", err, d.whole(), d.node("mcp.demo"))
+	}
+	d.ensure("search.one")
+}
+
 // A feature of npm without a shipped lock, without Node.js, or with a requirement of another kind is refused before
 // anything is fetched, and nothing of the rest is lost.
 func TestAFeatureOfNPMThatCannotBeHadSaysWhy(t *testing.T) {

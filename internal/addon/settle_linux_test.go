@@ -1,6 +1,7 @@
 package addon
 
 import (
+	"errors"
 	"os"
 	"path/filepath"
 	"slices"
@@ -55,6 +56,30 @@ func TestD33AGenerationOfAnotherCoreIsMadeAnew(t *testing.T) {
 	now := d.digest()
 	if all := d.manager().Refresh(d.ctx()); len(all) != 2 || all[0].Result != "current" || all[1].Result != "current" || d.digest() != now {
 		t.Errorf("%+v", all)
+	}
+}
+
+// A process that found the runtime before it was replaced does not go back to it.
+func TestD33AReplacedRuntimeIsFoundByWhoIsRunning(t *testing.T) {
+	d := newDesk(t)
+	link := filepath.Join(t.TempDir(), "runtime")
+	if err := os.Symlink(d.runtime.Root, link); err != nil {
+		t.Fatal(err)
+	}
+	d.env[core.Variable] = link
+	running := d.manager()
+	if _, err := running.Ensure(d.ctx(), "search.one"); err != nil {
+		t.Fatal(err)
+	}
+	d.anotherCore(anchored, wheels.Wheel{Name: "further", Version: "1.0", Files: map[string]string{"further.py": ""}})
+	if err := errors.Join(os.Remove(link), os.Symlink(d.runtime.Root, link)); err != nil {
+		t.Fatal(err)
+	}
+	d.env[core.Variable] = link
+	d.ensure("search.one")
+	now := d.digest()
+	if done, err := running.Ensure(d.ctx(), "search.one"); err != nil || done.Generation != now || d.digest() != now {
+		t.Errorf("%+v, %v; %.12s is current after %.12s", done, err, d.digest(), now)
 	}
 }
 

@@ -30,6 +30,10 @@ var ErrNone = errors.New("cannot find a Python runtime: " + Variable + " is not 
 type Runtime struct {
 	Root string // without links
 	Description
+
+	// mark is what changes with the runtime, by the path that was given, and seen how it was.
+	mark string
+	seen os.FileInfo
 }
 
 // Find finds the runtime that $HERMES_RUNTIME names, else our image's. A virtual environment that is no sealed runtime
@@ -51,6 +55,7 @@ func find(ctx context.Context, lookup config.Lookup, standard, cache string) (*R
 	if err == nil {
 		dir, err = filepath.Abs(dir)
 	}
+	named := dir
 	if err == nil {
 		dir, err = filepath.EvalSymlinks(dir)
 	}
@@ -67,6 +72,7 @@ func find(ctx context.Context, lookup config.Lookup, standard, cache string) (*R
 		}
 		return nil, fmt.Errorf("cannot use the Python runtime %s: %w", standard, err)
 	}
+	r.mark = filepath.Join(named, r.mark)
 	return r, nil
 }
 
@@ -78,7 +84,11 @@ func open(ctx context.Context, root, cache string) (*Runtime, error) {
 	if _, err := os.Stat(r.Python()); err != nil {
 		return nil, fmt.Errorf("it has no interpreter: %w; build it anew with \"make runtime\"", err)
 	}
-	text, err := atomicfile.Read(r.file(descriptionFile))
+	seen, err := os.Stat(r.file(descriptionFile)) // before it is read: what replaces it meanwhile is seen later
+	var text []byte
+	if err == nil {
+		text, err = atomicfile.Read(r.file(descriptionFile))
+	}
 	switch {
 	case err == nil:
 		r.Description, err = parse(text)
@@ -88,10 +98,22 @@ func open(ctx context.Context, root, cache string) (*Runtime, error) {
 	if err != nil {
 		return nil, err
 	}
-	if _, err := os.Stat(r.Site()); err != nil {
+	site, err := os.Stat(r.Site())
+	if err != nil {
 		return nil, fmt.Errorf("it does not have what its interpreter uses: %w", err)
 	}
+	r.mark, r.seen = descriptionFile, seen
+	if seen == nil {
+		r.mark, r.seen = r.SitePackages, site
+	}
 	return r, trusted(r.file(filepath.Dir(r.SitePackages)), r.Site())
+}
+
+// Unchanged says whether Find would still find the same: an update puts another runtime in its place, or has the given
+// path lead to another, while there are processes that found this one.
+func (r *Runtime) Unchanged() bool {
+	now, err := os.Stat(r.mark)
+	return err == nil && os.SameFile(now, r.seen) && now.ModTime().Equal(r.seen.ModTime())
 }
 
 // Python is the interpreter.

@@ -13,10 +13,9 @@ import (
 	"hermes.example/hermes/internal/addon/manifest"
 )
 
-// Adopt takes files of a generation, by their paths in it, over into what is staged, by hard links where that can be done. It comes after the
-// installer: what writes to a link's file writes to the generation. That the files are still what the generation's
-// manifest says is checked when they are published, because they are read then anyway. fs.ErrNotExist: the generation
-// has lost one, and cannot be built upon.
+// Adopt takes files of a generation, by their paths in it, over into what is staged, by hard links where that can be
+// done. It comes after the installer: what writes to a link's file writes to the generation. That the files are still
+// what the generation's manifest says is checked when they are published, because they are read then anyway.
 func (w *Writer) Adopt(staged Staged, from Generation, files []manifest.File) error {
 	adopted := w.adopted[staged.Dir]
 	if adopted == nil {
@@ -35,7 +34,11 @@ func (w *Writer) Adopt(staged Staged, from Generation, files []manifest.File) er
 			}
 			made = dir
 		}
-		if err := takeOver(src, dst); err != nil {
+		err := takeOver(src, dst)
+		if errors.Is(err, fs.ErrNotExist) {
+			return fmt.Errorf("%s was removed after it was installed; rebuild the features: %w", f.Path, err)
+		}
+		if err != nil {
 			return fmt.Errorf("cannot take over %s: %w", f.Path, err)
 		}
 		adopted[f.Path] = f

@@ -6,6 +6,7 @@ import traceback
 
 from . import credential, pipes
 from .server import Server
+from .tool import said
 
 # Of each thread. The usual 8 MiB count against the memory that a backend may use, and a call may have several threads.
 STACK = 2 << 20
@@ -33,6 +34,6 @@ def _load(module, server):
     try:
         module.load()
     except BaseException as error:
-        reason = f"cannot load {module.BACKEND}: {type(error).__name__}: {' '.join(str(error).split())}"
+        reason = f"cannot load {module.BACKEND}: {type(error).__name__}: {' '.join(said(error).split())}"
         pipes.leave(1, credential.hide(f"{traceback.format_exc()}{reason}\n").encode("utf-8", "replace"))
     server.ready.set()

@@ -3,7 +3,7 @@
 import contextlib
 
 from . import credential
-from .tool import Failure
+from .tool import Failure, said
 
 # How long an API may be silent, in seconds. Some SDKs would wait for ever.
 TIMEOUT = float(credential.setting("HERMES_BACKEND_API_TIMEOUT", 60))
@@ -53,13 +53,19 @@ class API:
             return f"{self.name} has not answered within {TIMEOUT:g} s: try again later"
         if failed or any(kind.endswith(_UNREACHABLE) for kind in kinds):
             return self.unreachable(causes[-1])
+        if "JSONDecodeError" in kinds:  # somebody else has answered, like the page of a hotel's network
+            return self._elsewhere(f"understand {self.name}", "the answer is no JSON")
         return None
 
     def unreachable(self, error):
+        return self._elsewhere(f"reach {self.name}", _line(error))
+
+    def _elsewhere(self, what, why):
+        """Something that lies between here and the API."""
         where = self.address()
         at = f" at {where}" if where else ""
         check = f"the network and {self._address}" if where else "the network"
-        return f"cannot reach {self.name}{at}: {_line(error)}; check {check}"
+        return f"cannot {what}{at}: {why}; check {check}"
 
     def _refused(self, status, retry_after, error):
         """What an answer with this status means."""
@@ -68,7 +74,8 @@ class API:
         if status == 402:
             return f"{self.name} wants to be paid: the account has nothing left"
         if status == 429:
-            when = f"in {retry_after} s" if str(retry_after or "").isdigit() else "later"
+            seconds = str(retry_after or "")
+            when = f"in {seconds} s" if seconds.isdigit() and len(seconds) < 6 else "later"
             return f"{self.name} was asked too often: try again {when}"
         if status >= 500:
             return f"{self.name} has failed with status {status}: try again later"
@@ -99,4 +106,4 @@ def _number(thing, *names):
 
 
 def _line(error):
-    return " ".join(str(error).split())[:200] or type(error).__name__
+    return " ".join(credential.hide(said(error)).split())[:200] or type(error).__name__

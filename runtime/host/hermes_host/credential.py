@@ -1,10 +1,11 @@
 """Secrets and settings that a backend is given in its environment."""
 
+import json
 import os
 
 from .tool import Failure
 
-# The values that were handed out: none of them may be in anything that is shown.
+# The values that were handed out, also as they are in quotes: none of them may be in anything that is shown.
 _secrets = set()
 
 
@@ -20,7 +21,7 @@ def optional(variable):
     """The same where there need not be one."""
     value = setting(variable)
     if value is not None:
-        _secrets.add(value)
+        _secrets.update((value, repr(value)[1:-1], json.dumps(value)[1:-1]))
     return value
 
 
@@ -30,7 +31,7 @@ def setting(variable, default=None):
 
 
 def hide(shown):
-    """A text without the secrets."""
-    for secret in _secrets:
+    """A text without the secrets. Whoever cuts a text hides first: a part of a secret is not found any more."""
+    for secret in sorted(_secrets, key=len, reverse=True):  # a copy: other threads may take one
         shown = shown.replace(secret, "[hidden]")
     return shown

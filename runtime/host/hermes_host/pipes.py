@@ -1,5 +1,6 @@
 """The two pipes of the protocol, out of the reach of whatever an SDK prints, reads or starts."""
 
+import contextlib
 import os
 import sys
 
@@ -17,13 +18,15 @@ def take():
     os.close(nothing)
     os.dup2(2, 1)
     sys.stdout.reconfigure(line_buffering=True, errors="backslashreplace")
-    os.register_at_fork(after_in_child=lambda: _close(reader.fileno(), writer))
+    ours = [reader.fileno(), writer]
+    os.register_at_fork(after_in_child=lambda: _close(ours))
     return reader, writer
 
 
-def _close(*descriptors):
-    for descriptor in descriptors:
-        os.close(descriptor)
+def _close(descriptors):
+    """Once: what a child has under these numbers later is its own, and its children's."""
+    while descriptors:
+        os.close(descriptors.pop())
 
 
 def write(descriptor, data):
@@ -34,6 +37,12 @@ def write(descriptor, data):
             rest = rest[os.write(descriptor, rest) :]
     except BrokenPipeError:
         leave(0)
+
+
+def complain(text):
+    """Says it on standard error. An SDK may have closed that, and a call needs its answer nevertheless."""
+    with contextlib.suppress(Exception):
+        sys.stderr.write(text)
 
 
 def leave(status, last_words=b""):

@@ -2,12 +2,11 @@
 
 import json
 import queue
-import sys
 import threading
 import traceback
 
 from . import credential, pipes
-from .tool import Failure, text
+from .tool import Failure, said, text
 
 # The newest first. 2025-03-26 is not among them: it wants several messages in one line.
 VERSIONS = ("2025-11-25", "2025-06-18", "2024-11-05")
@@ -15,8 +14,14 @@ VERSIONS = ("2025-11-25", "2025-06-18", "2024-11-05")
 # How many calls run at the same time; further ones wait for their turn.
 WORKERS = 32
 
+# How many calls that were cancelled may go on. A process with more of them is of no use, and ends.
+LOST = 64
+
 # How large an answer may be. What reads them ends a backend that sends more than 16 MiB.
 ANSWER = 15 << 20
+
+# How many characters of what went wrong somebody reads. Some APIs send a whole page.
+LINE = 2000
 
 PARSE_ERROR, INVALID_REQUEST, METHOD_NOT_FOUND, INVALID_PARAMS = -32700, -32600, -32601, -32602
 
@@ -29,6 +34,14 @@ class Refused(Exception):
         self.code = code
 
 
+class Call:
+    """A call of a tool. It is wanted until it is cancelled, and running when a worker has taken it up before that."""
+
+    def __init__(self, id, tool, arguments):
+        self.id, self.tool, self.arguments = id, tool, arguments
+        self.wanted, self.running = True, False
+
+
 class Server:
     """Answers requests. One thread reads, and answers whatever takes no time; calls of tools have threads of their own."""
 
@@ -39,10 +52,11 @@ class Server:
         self._writer = writer
         self._writing = threading.Lock()
         self._queue = queue.SimpleQueue()
-        self._lock = threading.Lock()  # of the three below
+        self._lock = threading.Lock()  # of the four below
         self._workers = 0
-        self._unfinished = 0  # calls that wait or run, those that nobody waits for any more among them
-        self._wanted = set()  # ids of calls whose answer somebody waits for
+        self._unfinished = 0  # calls that wait for a worker or have one
+        self._lost = 0  # workers beside those, with calls that nobody waits for any more
+        self._wanted = {}  # calls whose answer somebody waits for, by their ids
         self._methods = {
             "initialize": self._initialize,
             "ping": lambda params: {},
@@ -89,34 +103,56 @@ class Server:
     def _notified(self, method, params):
         if method == "notifications/cancelled" and isinstance(params, dict):
             with self._lock:
-                self._wanted.discard(_key(params.get("requestId")))
+                call = self._wanted.pop(_key(params.get("requestId")), None)
+                if call:
+                    call.wanted = False
+                if call and call.running:
+                    self._lose()
 
     def _begin(self, id, params):
         name, arguments = params.get("name"), params.get("arguments") or {}
         tool = self.tools.get(name) if isinstance(name, str) else None
         if tool is None:
-            raise Refused(INVALID_PARAMS, f"{self.name} has no tool {name}; it has {', '.join(self.tools)}")
+            raise Refused(INVALID_PARAMS, f"{self.name} has no tool {str(name):.80}; it has {', '.join(self.tools)}")
+        call = Call(id, tool, arguments)
         with self._lock:
             if _key(id) in self._wanted:
                 raise Refused(INVALID_REQUEST, f"a call with the id {id} runs already")
-            self._wanted.add(_key(id))
+            self._wanted[_key(id)] = call
             self._unfinished += 1
-            if self._workers < min(WORKERS, self._unfinished):
-                self._workers += 1
-                threading.Thread(target=self._work, daemon=True).start()
-        self._queue.put((id, tool, arguments))
+            self._hire()
+        self._queue.put(call)
+
+    def _hire(self):
+        """Sees to it that there are workers for what there is to do."""
+        if self._workers < min(WORKERS, self._unfinished):
+            self._workers += 1
+            threading.Thread(target=self._work, daemon=True).start()
+
+    def _lose(self):
+        """A call that nobody waits for may never end: another worker takes the place of its own."""
+        self._workers -= 1
+        self._unfinished -= 1
+        self._lost += 1
+        if self._lost > LOST:
+            pipes.leave(1, f"{self._lost} calls do not end\n".encode())
+        self._hire()
 
     def _work(self):
-        while True:
-            id, tool, arguments = self._queue.get()
+        replaced = False
+        while not replaced:
+            call = self._queue.get()
             with self._lock:
-                wanted = _key(id) in self._wanted
-            answer = self._answer(id, tool, arguments) if wanted else None
+                call.running = call.wanted
+            answer = self._answer(call.id, call.tool, call.arguments) if call.running else None
             with self._lock:
-                wanted = _key(id) in self._wanted
-                self._wanted.discard(_key(id))
-                self._unfinished -= 1
-            if wanted:
+                replaced = call.running and not call.wanted
+                if replaced:
+                    self._lost -= 1
+                else:
+                    self._unfinished -= 1
+                    self._wanted.pop(_key(call.id) if call.wanted else None, None)
+            if call.wanted:
                 self._write(answer)
 
     def _answer(self, id, tool, arguments):
@@ -133,8 +169,8 @@ class Server:
             # There is none left for an answer either, and for no other call.
             pipes.leave(1, b"out of memory\n")
         except BaseException as error:
-            sys.stderr.write(credential.hide(traceback.format_exc()))
-            return _failed(id, f"{tool.name} has failed: {type(error).__name__}: {error}")
+            pipes.complain(credential.hide(traceback.format_exc()))
+            return _failed(id, f"{tool.name} has failed: {type(error).__name__}: {said(error)}")
 
     def _send_error(self, id, code, message):
         self._send({"id": id, "error": {"code": code, "message": message}})
@@ -154,7 +190,7 @@ def _key(id):
 
 def _failed(id, line):
     """What a tool could not do, in one line without secrets."""
-    line = credential.hide(" ".join(line.split()))
+    line = " ".join(credential.hide(line).split())[:LINE]
     return _encode({"id": id, "result": {"content": [text(line)], "isError": True}})
 
 

@@ -7,6 +7,14 @@ class Failure(Exception):
     """What a tool could not do, in one line for whoever called it. It is expected: no traceback is shown of it."""
 
 
+def said(error):
+    """The text of an error, also of one that has none."""
+    try:
+        return str(error)
+    except Exception:
+        return ""
+
+
 class Tool:
     """A function that callers may call by a name.
 

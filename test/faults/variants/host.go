@@ -17,7 +17,7 @@ var hostVariants = []variant{
 	{
 		name: "backend-children-hold-its-pipes", test: "TestTheEndOfInputEndsItAtOnce", in: "runtime",
 		file: "runtime/host/hermes_host/pipes.py",
-		old:  "    os.register_at_fork(after_in_child=lambda: _close(reader.fileno(), writer))\n",
+		old:  "    os.register_at_fork(after_in_child=lambda: _close(ours))\n",
 		new:  "",
 	},
 	{
@@ -29,20 +29,38 @@ var hostVariants = []variant{
 	{
 		name: "backend-cancelled-calls-block", test: "TestACancelledCallHasNoAnswer", in: "runtime",
 		file: "runtime/host/hermes_host/server.py",
-		old:  "min(WORKERS, self._unfinished)",
-		new:  "min(WORKERS, len(self._wanted))",
+		old:  "        self._lost += 1\n        if self._lost > LOST:",
+		new:  "        self._workers += 1\n        if self._lost > LOST:",
 	},
 	{
 		name: "backend-answers-cancelled-calls", test: "TestACancelledCallHasNoAnswer", in: "runtime",
 		file: "runtime/host/hermes_host/server.py",
-		old:  "            if wanted:\n                self._write(answer)",
+		old:  "            if call.wanted:\n                self._write(answer)",
 		new:  "            if answer:\n                self._write(answer)",
 	},
 	{
 		name: "backend-secrets-in-answers", test: "TestWhatAToolRaisesIsItsAnswer", in: "runtime",
 		file: "runtime/host/hermes_host/server.py",
-		old:  `credential.hide(" ".join(line.split()))`,
+		old:  `" ".join(credential.hide(line).split())`,
 		new:  `" ".join(line.split())`,
+	},
+	{
+		name: "backend-parts-of-secrets", test: "TestNoPartOfASecretIsShown", in: "runtime",
+		file: "runtime/host/hermes_host/api.py",
+		old:  `credential.hide(said(error))`,
+		new:  `said(error)`,
+	},
+	{
+		name: "backend-failures-without-end", test: "TestWhateverIsRaisedIsAnswered", in: "runtime",
+		file: "runtime/host/hermes_host/server.py",
+		old:  `.split())[:LINE]`,
+		new:  `.split())`,
+	},
+	{
+		name: "backend-closes-files-of-grandchildren", test: "TestTheChildrenOfChildrenKeepTheirFiles", in: "runtime",
+		file: "runtime/host/hermes_host/pipes.py",
+		old:  "lambda: _close(ours)",
+		new:  "lambda: _close(list(ours))",
 	},
 	{
 		name: "backend-secrets-in-tracebacks", test: "TestWhatAToolRaisesIsItsAnswer", in: "runtime",
