@@ -33,8 +33,7 @@ const (
 
 // echoServer is a server of tools that says how long it took itself. It imports what a backend of a usual weight does.
 const echoServer = `
-import json, sys, time
-%s
+import %s
 for line in sys.stdin:
     began = time.perf_counter()
     message = json.loads(line)
@@ -142,7 +141,7 @@ func (b *bank) cold() error {
 		},
 		func() error { p.Close(); return nil }, // its end is not part of a start
 		func() error {
-			cmd := exec.CommandContext(b.ctx, b.shelf.runtime.Python(), "-I", "-c", "import "+imported(backendPackages))
+			cmd := exec.CommandContext(b.ctx, b.shelf.runtime.Python(), "-I", "-c", "import "+serverImports())
 			cmd.Env = []string{config.LazyInstallTarget + "=" + b.shelf.store("store")}
 			if out, err := cmd.CombinedOutput(); err != nil {
 				return fmt.Errorf("import: %w: %s", err, out)
@@ -173,6 +172,9 @@ func (b *bank) many() error {
 	return nil
 }
 
+// serverImports is all that the server imports: what every SDK does, and packages of a usual weight.
+func serverImports() string { return "json, sys, time, " + imported(backendPackages) }
+
 // imported are all modules of so many packages.
 func imported(packages int) string {
 	var all []string
@@ -189,7 +191,7 @@ func (s *shelf) fillBackends() error {
 	if err := os.MkdirAll(filepath.Join(s.dir, "wheels"), 0o755); err != nil {
 		return err
 	}
-	server, err := s.wheelOf("bench_server", map[string]string{"bench_server/__init__.py": "", "bench_server/__main__.py": fmt.Sprintf(echoServer, "import "+imported(backendPackages))})
+	server, err := s.wheelOf("bench_server", map[string]string{"bench_server/__init__.py": "", "bench_server/__main__.py": fmt.Sprintf(echoServer, serverImports())})
 	if err != nil {
 		return err
 	}
