@@ -64,9 +64,9 @@ func TestCrashAtTheStart(t *testing.T) {
 func TestSilenceAtTheStart(t *testing.T) {
 	s := newStage(t)
 	l := s.launch("silent")
-	l.Bounds.Start = 500 * time.Millisecond
+	l.Bounds.Start = 3 * time.Second
 	_, err := Start(s.ctx(), s.manager, s.home, l)
-	s.fails(err, "it did not say which tools it has within 500ms; it said last: thinking")
+	s.fails(err, "it did not say which tools it has within 3s; it said last: thinking")
 	if strings.HasSuffix(err.Error(), "interrupted]") {
 		t.Errorf("what is said about its end is not what it said: %v", err)
 	}
