@@ -148,10 +148,10 @@ func TestAnAnswerThatDoesNotCome(t *testing.T) {
 	s := newStage(t)
 	for tool, words := range map[string]string{"hang": "it said last: about to hang", "another_id": "", "close_output": ""} {
 		l := s.launch()
-		l.Bounds.Call = 300 * time.Millisecond
+		l.Bounds.Call = time.Second
 		b := s.start(l)
 		_, err := b.Call(s.ctx(), tool, nil)
-		s.fails(err, "it did not answer within 300ms", words)
+		s.fails(err, "it did not answer within 1s", words)
 		if !errors.Is(err, ErrHangs) {
 			t.Errorf("%s: %v", tool, err)
 		}
