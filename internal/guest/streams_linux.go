@@ -5,6 +5,7 @@ import (
 	"os"
 	"sync"
 	"sync/atomic"
+	"syscall"
 	"time"
 
 	"github.com/creack/pty"
@@ -44,7 +45,8 @@ type pump struct {
 	from   *os.File
 	to     io.Writer
 	passed atomic.Int64 // bytes that the output has
-	// waiting is true while the pump waits for the command, not for a caller.
+	// waiting is true while the pump waits for the command, not for a caller: it has seen that there is nothing to
+	// read, and has passed on what there was.
 	waiting atomic.Bool
 	ended   chan struct{}
 }
@@ -63,12 +65,14 @@ func (c *command) pump() {
 func (p *pump) run() {
 	defer close(p.ended)
 	defer p.from.Close()
+	raw, err := p.from.SyscallConn()
+	if err != nil {
+		return // somebody has closed it
+	}
 	buf := newBuffer()
 	defer buf.release()
 	for {
-		p.waiting.Store(true)
-		n, err := p.from.Read(buf.bytes)
-		p.waiting.Store(false)
+		n, err := p.read(raw, buf.bytes)
 		if n > 0 {
 			p.to.Write(buf.bytes[:n])
 			p.passed.Add(int64(n))
@@ -80,6 +84,27 @@ func (p *pump) run() {
 			p.widen()
 		}
 	}
+}
+
+// read reads what there is, and waits where there is nothing.
+func (p *pump) read(raw syscall.RawConn, buf []byte) (n int, err error) {
+	polled := raw.Read(func(fd uintptr) bool {
+		p.waiting.Store(false)
+		for err = unix.EINTR; err == unix.EINTR; {
+			n, err = unix.Read(int(fd), buf)
+		}
+		p.waiting.Store(err == unix.EAGAIN)
+		return err != unix.EAGAIN
+	})
+	switch {
+	case polled != nil:
+		return 0, polled
+	case err != nil:
+		return 0, err
+	case n == 0:
+		return 0, io.EOF
+	}
+	return n, nil
 }
 
 // widen lets a command that has much to say, say more at once.
@@ -117,11 +142,16 @@ func (p *pump) drain(bound time.Duration) {
 			return
 		case <-time.After(drainSilence):
 		}
-		silent := p.waiting.Load() && p.passed.Load() == before
-		if silent || p.passed.Load() >= own && bootTime() >= bound {
+		if p.silent(before) || p.passed.Load() >= own && bootTime() >= bound {
 			return
 		}
 	}
+}
+
+// silent says that the pump has passed on nothing since, and that there is nothing to pass on. On a busy machine its
+// turn may not have come for longer than any silence: what is in the pipe counts, and what it may have just taken out.
+func (p *pump) silent(since int64) bool {
+	return p.waiting.Load() && p.pending() == 0 && p.waiting.Load() && p.passed.Load() == since
 }
 
 // pending is how much waits to be read.
