@@ -13,7 +13,7 @@ var sandboxVariants = []variant{
 		new:  "	return nil\n}\n\n// killBound",
 	},
 	{
-		name: "output-starved", test: "TestWhatIsStillInThePipeIsNoSilence",
+		name: "output-starved", test: "TestWhatIsStillInThePipeIsNoSilence", in: "internal/guest",
 		file: "internal/guest/streams_linux.go",
 		old:  "p.waiting.Load() && p.pending() == 0 && p.waiting.Load()",
 		new:  "p.waiting.Load()",
