@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"hermes.example/hermes/internal/wire"
@@ -23,9 +24,10 @@ type Sandbox struct {
 	// anew, and we remove it if it is ephemeral.
 	owner bool
 
-	mu      sync.Mutex
-	conn    *connection
-	closed  bool
+	mu   sync.Mutex
+	conn *connection
+	// closed is set with mu, and read without: who has mu may wait for a sandbox to be made.
+	closed  atomic.Bool
 	running map[hangUp]struct{}
 }
 
@@ -149,7 +151,7 @@ func (s *Sandbox) Close() error {
 	s.manager.forget(s)
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.closed = true
+	s.closed.Store(true)
 	for x := range s.running {
 		x.hangUp()
 	}
@@ -161,11 +163,7 @@ func (s *Sandbox) Close() error {
 	return err
 }
 
-func (s *Sandbox) isClosed() bool {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.closed
-}
+func (s *Sandbox) isClosed() bool { return s.closed.Load() }
 
 // hangUp is what is under way: it returns when it is hung up.
 type hangUp interface{ hangUp() }
@@ -195,7 +193,7 @@ func (s *Sandbox) current() *connection {
 func (s *Sandbox) connected(ctx context.Context) (conn *connection, recreated bool, err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.closed {
+	if s.closed.Load() {
 		return nil, false, ErrClosed
 	}
 	if s.conn.alive() {
@@ -219,7 +217,7 @@ func (s *Sandbox) connected(ctx context.Context) (conn *connection, recreated bo
 func (s *Sandbox) reconnect(ctx context.Context) (*connection, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.closed {
+	if s.closed.Load() {
 		return nil, ErrClosed
 	}
 	if s.conn.alive() {
