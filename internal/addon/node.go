@@ -43,12 +43,12 @@ func (p *place) tree(f feature.Feature) (lock.Tree, *unavailable.Error) {
 
 // keepsTree says whether the current generation has a tree exactly as it is wanted.
 func (b *build) keepsTree(wanted lock.Tree) bool {
-	i := slices.IndexFunc(b.current.Trees, func(t manifest.Tree) bool { return t.Feature == wanted.Feature })
-	if i < 0 || b.anew {
+	tree, there := b.current.Tree(wanted.Feature)
+	if !there || b.anew {
 		return false
 	}
 	have := make(map[string]manifest.NodePackage)
-	for _, p := range b.current.Trees[i].Packages {
+	for _, p := range tree.Packages {
 		have[p.Path] = p
 	}
 	for _, n := range wanted.Packages {
@@ -68,8 +68,8 @@ func (b *build) fillTrees(ctx context.Context, p *plan, staged store.Staged) (ke
 		switch {
 		case !part.Node():
 		case p.keptTrees[part.Name]:
-			i := slices.IndexFunc(b.current.Trees, func(t manifest.Tree) bool { return t.Feature == part.Name })
-			kept = append(kept, b.current.Trees[i])
+			tree, _ := b.current.Tree(part.Name)
+			kept = append(kept, tree)
 		default:
 			err := b.installer().InstallTree(ctx, part.tree, part.Specs, staged.Node(part.Name))
 			if err != nil && (b.about == "" || b.about == part.Name || ctx.Err() != nil) {
@@ -160,11 +160,10 @@ func (b *build) neededOfNPM(wanted []string) (keep []npm.Spec) {
 
 // native are the packages of a feature that brought compiled code.
 func native(m manifest.Manifest, feature string) (names []string) {
-	for _, t := range m.Trees {
-		for _, p := range t.Packages {
-			if t.Feature == feature && p.Native {
-				names = append(names, npm.Spec{Name: p.Name(), Version: p.Version}.String())
-			}
+	tree, _ := m.Tree(feature)
+	for _, p := range tree.Packages {
+		if p.Native {
+			names = append(names, npm.Spec{Name: p.Name(), Version: p.Version}.String())
 		}
 	}
 	return names

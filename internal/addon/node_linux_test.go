@@ -57,17 +57,24 @@ func (d *desk) offers(name, entry string, packages ...tarballs.Package) {
 	d.shipsFile(lock.TreePath("", name), tarballs.Tree(name, specs, packages...).Text())
 }
 
+// current is the generation that there is.
+func (d *desk) current() store.Generation {
+	d.Helper()
+	p, err := d.manager().here(d.ctx())
+	if err != nil {
+		d.Fatal(err)
+	}
+	g, err := p.Current()
+	if err != nil {
+		d.Fatal(err)
+	}
+	return g
+}
+
 // node runs what a feature is started from.
 func (d *desk) node(name string) string {
 	d.Helper()
-	g, err := d.manager().here(d.ctx())
-	if err != nil {
-		d.Fatal(err)
-	}
-	now, err := g.Current()
-	if err != nil {
-		d.Fatal(err)
-	}
+	now := d.current()
 	f, err := d.manager().find(name)
 	if err != nil {
 		d.Fatal(err)
@@ -141,14 +148,7 @@ func TestASpoiltTreeIsFoundAndMended(t *testing.T) {
 	d := newDesk(t)
 	d.withNode()
 	d.ensure("mcp.demo")
-	p, err := d.manager().here(d.ctx())
-	if err != nil {
-		t.Fatal(err)
-	}
-	g, err := p.Current()
-	if err != nil {
-		t.Fatal(err)
-	}
+	g := d.current()
 	file := filepath.Join(g.Node("mcp.demo"), "dep/index.js")
 	if err := errors.Join(os.Chmod(file, 0o644), os.WriteFile(file, []byte("module.exports = 'bad'\n"), 0o644), os.Chmod(file, 0o444)); err != nil {
 		t.Fatal(err)
@@ -167,14 +167,7 @@ func TestAFileThatIsGoneIsNamed(t *testing.T) {
 	d := newDesk(t)
 	d.withNode()
 	d.ensure("mcp.demo")
-	p, err := d.manager().here(d.ctx())
-	if err != nil {
-		t.Fatal(err)
-	}
-	g, err := p.Current()
-	if err != nil {
-		t.Fatal(err)
-	}
+	g := d.current()
 	dir := filepath.Join(g.Node("mcp.demo"), "dep")
 	if err := errors.Join(os.Chmod(dir, 0o755), os.Remove(filepath.Join(dir, "index.js")), os.Chmod(dir, 0o555)); err != nil {
 		t.Fatal(err)

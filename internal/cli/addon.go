@@ -8,6 +8,7 @@ import (
 
 	"hermes.example/hermes/internal/addon"
 	"hermes.example/hermes/internal/addon/feature"
+	"hermes.example/hermes/internal/addon/gate"
 )
 
 // newAddon is the group of all that is done to add-ons.
@@ -33,6 +34,14 @@ func (a *app) addons(change func(*addon.Options)) *addon.Manager {
 		change(&o)
 	}
 	return addon.New(o)
+}
+
+// confirmInstall asks before something is installed, if that is wanted and there is somebody at a terminal.
+func (a *app) confirmInstall(wanted bool) func(feature string, missing []string) bool {
+	if !wanted || !isTerminal(a.stdin) || !isTerminal(a.stdout) {
+		return nil
+	}
+	return func(feature string, missing []string) bool { return gate.Confirm(a.stdin, a.stderr, feature, missing) }
 }
 
 func completeFeatures(*cobra.Command, []string, string) (names []cobra.Completion, _ cobra.ShellCompDirective) {

@@ -8,7 +8,6 @@ import (
 	"github.com/spf13/cobra"
 
 	"hermes.example/hermes/internal/addon"
-	"hermes.example/hermes/internal/addon/gate"
 	"hermes.example/hermes/internal/addon/unavailable"
 )
 
@@ -45,9 +44,7 @@ func runAddonEnsure(ctx context.Context, a *app, names []string, o ensureOptions
 	defer bar.end()
 	m := a.addons(func(options *addon.Options) {
 		options.Retry, options.Offline, options.Timeout, options.Progress = o.retry, o.offline, o.timeout, bar.tell
-		if !o.yes && !o.json && isTerminal(a.stdin) && isTerminal(a.stdout) {
-			options.Confirm = func(feature string, missing []string) bool { return gate.Confirm(a.stdin, a.stderr, feature, missing) }
-		}
+		options.Confirm = a.confirmInstall(!o.yes && !o.json)
 	})
 	installed := false
 	for _, name := range names {

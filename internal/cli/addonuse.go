@@ -15,7 +15,6 @@ import (
 	"hermes.example/hermes/internal/addon/backend"
 	"hermes.example/hermes/internal/addon/choice"
 	"hermes.example/hermes/internal/addon/feature"
-	"hermes.example/hermes/internal/addon/gate"
 	"hermes.example/hermes/internal/addon/keeper"
 	"hermes.example/hermes/internal/addon/unavailable"
 	"hermes.example/hermes/internal/config"
@@ -64,9 +63,7 @@ func (a *app) useBackends(o useOptions, quiet bool) (*backendUse, error) {
 	use := &backendUse{app: a, config: c, lookup: lookup, bar: a.newInstalling()}
 	use.addons = a.addons(func(options *addon.Options) {
 		options.Retry, options.Progress = o.retry, use.bar.tell
-		if !o.yes && !quiet && isTerminal(a.stdin) && isTerminal(a.stdout) {
-			options.Confirm = func(feature string, missing []string) bool { return gate.Confirm(a.stdin, a.stderr, feature, missing) }
-		}
+		options.Confirm = a.confirmInstall(!o.yes && !quiet)
 	})
 	use.OrHere = &keeper.OrHere{
 		Keeper: a.keeper(g),

@@ -4,13 +4,13 @@ import (
 	"fmt"
 	"maps"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"slices"
 	"strings"
 
 	"hermes.example/hermes/internal/addon"
 	"hermes.example/hermes/internal/addon/feature"
+	"hermes.example/hermes/internal/addon/npm"
 	"hermes.example/hermes/internal/addon/unavailable"
 	"hermes.example/hermes/internal/config"
 )
@@ -70,17 +70,6 @@ func mentions(f feature.Feature, place string) bool {
 	return false
 }
 
-// declared are those of the variables that a feature is given.
-func declared(f feature.Feature, vars map[string]string) map[string]string {
-	given := make(map[string]string)
-	for _, name := range slices.Concat(f.Credentials, f.Settings) {
-		if value := vars[name]; value != "" {
-			given[name] = value
-		}
-	}
-	return given
-}
-
 // program is what is started, without the feature's arguments. The sealed interpreter leaves no bytecode behind: as root
 // it could.
 func program(f feature.Feature, held *addon.Held, path string) ([]string, error) {
@@ -89,21 +78,11 @@ func program(f feature.Feature, held *addon.Held, path string) ([]string, error)
 	case "adapter", "module":
 		return []string{held.Python, "-I", "-B", "-m", "hermes_host", kind, what}, nil
 	case "node":
-		node := findProgram("node", path)
+		node := npm.Program(path, "node") // where the backend itself would look
 		if node == "" {
 			return nil, unavailable.NoNode()
 		}
 		return []string{node, filepath.Join(held.Generation.Node(f.Name), filepath.FromSlash(what))}, nil
 	}
 	return nil, fmt.Errorf("nobody knows how to start %q", f.Entry)
-}
-
-// findProgram looks where the backend itself would.
-func findProgram(name, path string) string {
-	for _, dir := range filepath.SplitList(path) {
-		if found, err := exec.LookPath(filepath.Join(dir, name)); err == nil && filepath.IsAbs(found) {
-			return found
-		}
-	}
-	return ""
 }

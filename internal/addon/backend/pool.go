@@ -108,7 +108,7 @@ func (p *Pool) take(ctx context.Context, name string, vars map[string]string) (*
 	if f.Entry == "" {
 		return nil, unavailable.Because(unavailable.Backend, errors.New("it has no tools: it is a library that others use"), "").For(name, nil)
 	}
-	given := declared(f, vars)
+	given := f.Given(func(name string) string { return vars[name] })
 	for look := 1; ; look++ {
 		ensured, err := p.o.Addons.Ensure(ctx, name)
 		if err != nil {

@@ -108,13 +108,13 @@ func defaults(list []feature.Feature, lookup config.Lookup) (chosen []feature.Fe
 
 // Variables are those that a feature declares, as far as they are set. It is given no others.
 func Variables(f feature.Feature, lookup config.Lookup) map[string]string {
-	given := make(map[string]string)
-	for _, name := range slices.Concat(f.Credentials, f.Settings) {
-		if value, _ := lookup(name); strings.TrimSpace(value) != "" {
-			given[name] = value
+	return f.Given(func(name string) string {
+		value, _ := lookup(name)
+		if strings.TrimSpace(value) == "" {
+			return ""
 		}
-	}
-	return given
+		return value
+	})
 }
 
 // First calls features in order until one answers, and returns which. One that says that it failed has not: its key

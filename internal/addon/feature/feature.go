@@ -50,6 +50,17 @@ func (f Feature) Namespace() string {
 	return namespace
 }
 
+// Given are the variables that it declares, with the values that they have; an empty one is none.
+func (f Feature) Given(value func(name string) string) map[string]string {
+	given := make(map[string]string)
+	for _, name := range slices.Concat(f.Credentials, f.Settings) {
+		if v := value(name); v != "" {
+			given[name] = v
+		}
+	}
+	return given
+}
+
 //go:embed features.json
 var embedded []byte
 

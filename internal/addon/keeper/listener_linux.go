@@ -10,6 +10,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"hermes.example/hermes/internal/peercred"
 	"hermes.example/hermes/internal/rundir"
 )
 
@@ -64,16 +65,9 @@ func (l *listener) unlink(path string) error {
 	return os.Remove(path)
 }
 
-// sameUser asks the kernel who is at the other end, which cannot be feigned.
 func sameUser(c *net.UnixConn) bool {
-	raw, err := c.SyscallConn()
-	if err != nil {
-		return false
-	}
-	var peer *unix.Ucred
-	var failed error
-	err = raw.Control(func(fd uintptr) { peer, failed = unix.GetsockoptUcred(int(fd), unix.SOL_SOCKET, unix.SO_PEERCRED) })
-	return err == nil && failed == nil && int(peer.Uid) == os.Geteuid()
+	who, err := peercred.Of(c)
+	return err == nil && int(who.Uid) == os.Geteuid()
 }
 
 // Inherit takes over the socket that this process was started with, closes every other descriptor that came with it,

@@ -54,7 +54,7 @@ zope-interface==1.0+cpu \
 
 func TestWhatIsNoLockIsRefused(t *testing.T) {
 	text := string(sample().Format())
-	for name, change := range map[string][2]string{
+	refusesChanges(t, text, Parse, map[string][2]string{
 		"another format":      {"hermes-lock 1", "hermes-lock 2"},
 		"no feature":          {"# feature: search.exa\n", ""},
 		"an empty feature":    {"search.exa", ""},
@@ -79,13 +79,19 @@ func TestWhatIsNoLockIsRefused(t *testing.T) {
 		"an empty line":       {"# 73000 bytes\n", "\n"},
 		"no order":            {"certifi", "zz"},
 		"a package twice":     {"zope-interface", "exa-py"},
-	} {
+	})
+}
+
+// refusesChanges makes one change to a text that is in order, and expects that it is not taken any more.
+func refusesChanges[T any](t *testing.T, text string, parse func([]byte) (T, error), changes map[string][2]string) {
+	t.Helper()
+	for name, change := range changes {
 		changed := strings.Replace(text, change[0], change[1], 1)
 		if changed == text {
 			t.Fatalf("%s: nothing was changed", name)
 		}
-		if l, err := Parse([]byte(changed)); err == nil {
-			t.Errorf("%s was taken: %+v", name, l)
+		if got, err := parse([]byte(changed)); err == nil {
+			t.Errorf("%s was taken: %+v", name, got)
 		}
 	}
 }

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"path"
+	"slices"
 	"strings"
 
 	"hermes.example/hermes/internal/addon/npm"
@@ -39,6 +40,15 @@ type NodePackage struct {
 
 // Name is the package's.
 func (p NodePackage) Name() string { return npm.NameAt(p.Path) }
+
+// Tree is that of a feature, if it has one.
+func (m Manifest) Tree(feature string) (Tree, bool) {
+	i := slices.IndexFunc(m.Trees, func(t Tree) bool { return t.Feature == feature })
+	if i < 0 {
+		return Tree{}, false
+	}
+	return m.Trees[i], true
+}
 
 // Placed are all files, by their paths in the generation.
 func (m Manifest) Placed() []File {

@@ -23,6 +23,7 @@ import (
 	"hermes.example/hermes/internal/guest"
 	"hermes.example/hermes/internal/guest/spawn"
 	"hermes.example/hermes/internal/ownthread"
+	"hermes.example/hermes/internal/peercred"
 	"hermes.example/hermes/internal/seccomp"
 )
 
@@ -245,16 +246,8 @@ func fromOutside(conn net.Conn) bool {
 	if !ok {
 		return false
 	}
-	raw, err := line.SyscallConn()
-	if err != nil {
-		return false
-	}
-	outside := false
-	err = raw.Control(func(fd uintptr) {
-		peer, err := unix.GetsockoptUcred(int(fd), unix.SOL_SOCKET, unix.SO_PEERCRED)
-		outside = err == nil && peer.Pid == 0
-	})
-	return err == nil && outside
+	who, err := peercred.Of(line)
+	return err == nil && who.Pid == 0
 }
 
 // dialGuest waits for a guest that is still starting.

@@ -11,7 +11,7 @@ import (
 	"syscall"
 	"time"
 
-	"golang.org/x/sys/unix"
+	"hermes.example/hermes/internal/peercred"
 )
 
 // How many connections there are at the same time. Those who may not speak are told so. Strangers, users and root have
@@ -127,17 +127,11 @@ func (l *listener) Accept() (net.Conn, error) {
 	}
 }
 
-// who asks the kernel who is at the other end, which cannot be feigned.
+// who says whose places a connection takes one of.
 func (l *listener) who(c net.Conn) caller {
-	raw, err := c.(*net.UnixConn).SyscallConn()
-	if err != nil {
-		return strangers
-	}
-	var cred *unix.Ucred
-	var credErr error
-	err = raw.Control(func(fd uintptr) { cred, credErr = unix.GetsockoptUcred(int(fd), unix.SOL_SOCKET, unix.SO_PEERCRED) })
+	cred, err := peercred.Of(c.(*net.UnixConn))
 	switch {
-	case err != nil || credErr != nil || !slices.Contains(l.users, int(cred.Uid)):
+	case err != nil || !slices.Contains(l.users, int(cred.Uid)):
 		return strangers
 	case cred.Uid == 0:
 		return root

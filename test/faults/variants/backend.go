@@ -85,9 +85,9 @@ var backendVariants = []variant{
 	},
 	{
 		name: "pool-all-variables", test: "TestTheEnvironmentOfABackend", in: inBackend,
-		file: "internal/addon/backend/launch.go",
-		old:  "	return given\n",
-		new:  "	maps.Copy(given, vars)\n	return given\n",
+		file: "internal/addon/backend/pool.go",
+		old:  "f.Given(func(name string) string { return vars[name] })",
+		new:  "vars",
 	},
 	{
 		name: "pool-our-environment", test: "TestTheEnvironmentOfABackend", in: inBackend,

@@ -5,7 +5,7 @@ var keeperVariants = []variant{
 	{
 		name: "keeper-answers-strangers", test: "TestAnotherUserIsNotAnswered", in: "internal/addon/keeper",
 		file: "internal/addon/keeper/listener_linux.go",
-		old:  " && int(peer.Uid) == os.Geteuid()",
+		old:  " && int(who.Uid) == os.Geteuid()",
 		new:  " && peer != nil",
 	},
 	{
@@ -52,9 +52,9 @@ var keeperVariants = []variant{
 	},
 	{
 		name: "a-feature-is-given-everything", test: "TestAFeatureIsGivenWhatItDeclaresAndNoMore", in: "internal/addon/choice",
-		file: "internal/addon/choice/choice.go",
-		old:  "slices.Concat(f.Credentials, f.Settings) {\n		if value, _ := lookup(name)",
-		new:  "slices.Concat(f.Credentials, f.Settings, []string{\"PATH\"}) {\n		if value, _ := lookup(name)",
+		file: "internal/addon/feature/feature.go",
+		old:  "slices.Concat(f.Credentials, f.Settings) {",
+		new:  "slices.Concat(f.Credentials, f.Settings, []string{\"PATH\"}) {",
 	},
 	{
 		name: "a-search-goes-to-others", test: "TestWhichFeaturesANameMeans", in: "internal/addon/choice",
