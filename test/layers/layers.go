@@ -50,6 +50,7 @@ var heights = map[string]int{
 	"internal/boot":                 engine,
 	"internal/mounts":               engine, // beside the engines, which do not know it
 	"internal/containerargs":        engine, // the same
+	"internal/toolbox":              engine, // the same: it is given its sandbox
 	"internal/bench":                door,
 	"internal/doctor":               door,
 	"internal/gateway":              door,
