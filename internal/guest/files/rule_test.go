@@ -76,7 +76,7 @@ func TestASwappedLinkLeadsNothingOutOfTheRule(t *testing.T) {
 	}
 	stop := swap(t, filepath.Join(safe, "turn"), filepath.Join(safe, "link"))
 	verdicts := map[wire.FailureCode]int{}
-	for range 5000 {
+	for range 2000 {
 		for _, req := range []wire.File{
 			{Path: []byte(filepath.Join(safe, "turn", "file")), Rule: &wire.FileRule{Op: wire.FileWrite}},
 			{Path: []byte(filepath.Join(safe, "turn", "made", "deep")), All: true, Rule: &wire.FileRule{Op: wire.FileMkdir}},
@@ -107,7 +107,7 @@ func TestASwappedFileIsJudgedAsWhatIsRead(t *testing.T) {
 	}
 	stop := swap(t, filepath.Join(top, "turn"), filepath.Join(top, "hard"))
 	read, refused := 0, 0
-	for range 5000 {
+	for range 2000 {
 		var out bytes.Buffer
 		Serve(wire.File{Op: wire.FileRuled, Root: []byte("/"), Path: []byte(filepath.Join(top, "turn")), Rule: &wire.FileRule{Op: wire.FileRead,
 			Protected: []wire.FilePattern{{Dir: []byte(home), Names: ".env"}}}}, wire.NewReader(&bytes.Buffer{}), wire.NewWriter(&out), func() bool { return false })
