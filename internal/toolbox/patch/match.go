@@ -3,6 +3,7 @@ package patch
 import (
 	"slices"
 	"strings"
+	"unicode/utf8"
 )
 
 // Tolerance is how much a passage may differ from what it is taken for. Each one allows what those before it do.
@@ -42,7 +43,7 @@ func (t Tolerance) form(line string) string {
 	if t >= LineEndings {
 		line = strings.TrimPrefix(strings.TrimSuffix(line, "\r"), mark)
 	}
-	if t >= Typography {
+	if t >= Typography && !ascii(line) {
 		line = plain.Replace(line)
 	}
 	if t >= TrailingSpace {
@@ -52,6 +53,15 @@ func (t Tolerance) form(line string) string {
 		line = strings.TrimLeft(line, " \t")
 	}
 	return line
+}
+
+func ascii(s string) bool {
+	for i := range len(s) {
+		if s[i] >= utf8.RuneSelf {
+			return false
+		}
+	}
+	return true
 }
 
 func (t Tolerance) forms(lines []string) []string {
@@ -72,17 +82,41 @@ func (t Tolerance) places(lines, old []string, from int) []int {
 	if t == Indentation && !slices.ContainsFunc(want, func(l string) bool { return l != "" }) {
 		return nil
 	}
+	found := occurrences(have, want, from)
+	if t == Indentation {
+		found = slices.DeleteFunc(found, func(i int) bool {
+			_, ok := shiftOf(old, lines[i:i+len(old)])
+			return !ok
+		})
+	}
+	return found
+}
+
+// occurrences finds all places of want, also such that overlap, in a time that grows with the lines and not with
+// their product (after Knuth, Morris and Pratt): files of lines that are all alike come from anybody.
+func occurrences(have, want []string, from int) []int {
+	again := make([]int, len(want)+1) // how much of want the first so many lines end with
+	for i, k := 1, 0; i < len(want); i++ {
+		for k > 0 && want[i] != want[k] {
+			k = again[k]
+		}
+		if want[i] == want[k] {
+			k++
+		}
+		again[i+1] = k
+	}
 	var found []int
-	for i := from; i+len(want) <= len(have); i++ {
-		if !slices.Equal(have[i:i+len(want)], want) {
-			continue
+	for i, k := from, 0; i < len(have); i++ {
+		for k > 0 && (k == len(want) || have[i] != want[k]) {
+			k = again[k]
 		}
-		if t == Indentation {
-			if _, ok := shiftOf(old, lines[i:i+len(old)]); !ok {
-				continue
-			}
+		if have[i] == want[k] {
+			k++
 		}
-		found = append(found, i)
+		if k == len(want) {
+			found = append(found, i+1-k)
+			k = again[k]
+		}
 	}
 	return found
 }

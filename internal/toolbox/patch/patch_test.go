@@ -2,8 +2,10 @@ package patch
 
 import (
 	"errors"
+	"slices"
 	"strings"
 	"testing"
+	"time"
 )
 
 func TestReplaceFindsWhatIsMeant(t *testing.T) {
@@ -178,6 +180,21 @@ func TestDiffsAreAsOthersMakeThem(t *testing.T) {
 	big := strings.Repeat("a\n", 3000)
 	if d := Diff("f", "f", big, strings.Repeat("b\n", 3000)); d.Added != 3000 || d.Removed != 3000 {
 		t.Errorf("%d, %d", d.Added, d.Removed)
+	}
+}
+
+// Lines that are all alike, of which the last one is missing, are compared in no time.
+func TestLinesThatAreAllAlikeTakeNoLonger(t *testing.T) {
+	content, old := strings.Repeat("a\n", 1<<20), strings.Repeat("a\n", 1<<19)+"b"
+	begun := time.Now()
+	if _, err := (Replacement{Old: old, New: "x"}).Apply(content); err == nil {
+		t.Error("it was found")
+	}
+	if took := time.Since(begun); took > time.Minute {
+		t.Errorf("it took %s", took)
+	}
+	if got := occurrences([]string{"a", "b", "a", "b", "a", "c"}, []string{"a", "b", "a"}, 0); !slices.Equal(got, []int{0, 2}) {
+		t.Errorf("found at %v", got)
 	}
 }
 

@@ -54,7 +54,7 @@ func missing(lines, old []string) *Problem {
 func nearest(lines, old []string) (int, bool) {
 	places := map[string][]int{}
 	for i, line := range Indentation.forms(old) {
-		if line != "" {
+		if line != "" && len(places[line]) < mostPlaces {
 			places[line] = append(places[line], i)
 		}
 	}

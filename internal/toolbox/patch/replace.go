@@ -113,6 +113,12 @@ func fold(content string, how Tolerance) folded {
 	var b strings.Builder
 	f.at = make([]int, 0, len(content)+1)
 	for i := 0; i < len(content); {
+		if c := content[i]; c < utf8.RuneSelf && c != '\r' { // almost all
+			b.WriteByte(c)
+			f.at = append(f.at, i)
+			i++
+			continue
+		}
 		size := width(content[i:])
 		form := f.fold(content[i : i+size])
 		b.WriteString(form)
