@@ -101,7 +101,7 @@ func TestStatusIsShownWhateverElseIsNot(t *testing.T) {
 		{100, "half\n" + status + "\n", "half\n" + status},
 		{100, "a\n\x1b]never closed" + "\n" + status + "\n", "a\n\n" + status},
 		{100, "a\n\x1bPnever closed\n" + status + "\n", "a\n" + status},
-		{30, "0123456789\n" + status + "\n", "9\n" + status},
+		{30, "0123456789\n" + status + "\n", "\n" + status},
 		{10, "0123456789\n" + status + "\n", "after 5s]"},
 	} {
 		got := shown(t, c.limit, nil, status, c.raw)
