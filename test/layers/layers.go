@@ -26,6 +26,8 @@ const (
 	core
 	shared // by engines
 	engine
+	wanted // above the engines: what a configuration makes of them
+	tools  // what a model is given, above it
 	door
 	cli
 	program
@@ -50,7 +52,8 @@ var heights = map[string]int{
 	"internal/boot":                 engine,
 	"internal/mounts":               engine, // beside the engines, which do not know it
 	"internal/containerargs":        engine, // the same
-	"internal/toolbox":              engine, // the same: it is given its sandbox
+	"internal/configured":           wanted,
+	"internal/toolbox":              tools,
 	"internal/bench":                door,
 	"internal/doctor":               door,
 	"internal/gateway":              door,
