@@ -3,7 +3,10 @@ package toolbox
 import (
 	"context"
 	"errors"
+	"strings"
 	"time"
+	"unicode"
+	"unicode/utf8"
 
 	"hermes.example/hermes/internal/wire"
 	"hermes.example/hermes/sandbox"
@@ -113,9 +116,15 @@ func refusal(err error) error {
 	return err
 }
 
+// longestName is how long the name of a process may be.
+const longestName = 64
+
 func (t *Toolbox) startProcess(ctx context.Context, in ProcessInput) (ProcessOutput, error) {
 	if err := checkCommand(in.Command, in.Workdir); err != nil {
 		return ProcessOutput{}, err
+	}
+	if len(in.Name) > longestName || strings.HasPrefix(in.Name, "proc_") || strings.ContainsFunc(in.Name, unicode.IsControl) || !utf8.ValidString(in.Name) {
+		return ProcessOutput{}, refuse("cannot start the process: the name %.80q cannot be used; it has at most %d bytes in one line and does not begin with proc_, as ids do", in.Name, longestName)
 	}
 	r := startRequest{command: in.Command, workdir: in.Workdir, name: in.Name, input: in.Input, notify: in.NotifyOnComplete, watch: in.WatchPatterns}
 	if in.Timeout != nil {

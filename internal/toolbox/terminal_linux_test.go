@@ -5,6 +5,7 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
+	"runtime"
 	"strings"
 	"sync"
 	"testing"
@@ -163,6 +164,37 @@ func TestS61LongOutputIsCutAndKeptWholeInAFile(t *testing.T) {
 	if !strings.HasSuffix(ended.Output, "30000\n[Command timed out after 3s]") || ended.FullOutput == "" || utf8.RuneCountInString(ended.Output) > 50_000 {
 		t.Errorf("the end of a long output that was ended is %q", ended.Output[max(0, len(ended.Output)-60):])
 	}
+}
+
+// However much a command prints, what is held of it is a window.
+func TestGigabyteOfOutputDoesNotGrowMemory(t *testing.T) {
+	if testing.Short() {
+		t.Skip("it takes some seconds")
+	}
+	box, _ := newToolbox(t)
+	run(t, box, "yes 'a line of a gigabyte' | head -c 20000000")
+	box.beat = 100 * time.Millisecond
+	before, most := heap(), int64(0)
+	out, err := box.Terminal(t.Context(), TerminalInput{Command: "yes 'a line of a gigabyte' | head -c 1000000000; echo the end", Timeout: func() *int { n := 300; return &n }()},
+		func(Progress) { most = max(most, heap()-before) })
+	if err != nil || out.Total != 1_000_000_008 || !strings.HasSuffix(out.Output, "the end\n") || out.ExitCode != 0 {
+		t.Errorf("%d characters, status %d, %v", out.Total, out.ExitCode, err)
+	}
+	if most > 16<<20 {
+		t.Errorf("the heap had grown by %d MiB", most>>20)
+	}
+	info, err := os.Stat(out.FullOutput)
+	if err != nil || info.Size() > 5_000_100 || len(out.Notes) != 1 || !strings.Contains(out.Notes[0], "the first 5,000,000 characters only") {
+		t.Errorf("%v, %q", err, out.Notes)
+	}
+	t.Logf("the heap had grown by %d KiB at most", most>>10)
+}
+
+func heap() int64 {
+	runtime.GC()
+	var m runtime.MemStats
+	runtime.ReadMemStats(&m)
+	return int64(m.HeapAlloc)
 }
 
 func TestOutputIsPlainText(t *testing.T) {
