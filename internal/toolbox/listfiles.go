@@ -22,7 +22,7 @@ const (
 func (t *Toolbox) ListFiles(ctx context.Context, in ListFilesInput) (ListFilesOutput, error) {
 	limit := bounded(in.Limit, defaultEntries, mostEntries)
 	var out ListFilesOutput
-	err := t.inTree(ctx, func(x tree) error {
+	recreated, err := t.inTree(ctx, func(x tree) error {
 		name, err := x.dir(in.Path)
 		if err != nil {
 			return err
@@ -53,6 +53,7 @@ func (t *Toolbox) ListFiles(ctx context.Context, in ListFilesInput) (ListFilesOu
 		out.Notes = append(out.Notes, w.notes()...)
 		return nil
 	})
+	out.Recreated = recreated
 	return out, err
 }
 

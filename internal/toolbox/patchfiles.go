@@ -20,7 +20,7 @@ func (t *Toolbox) Patch(ctx context.Context, in PatchInput) (PatchOutput, error)
 		return PatchOutput{}, refuse("cannot patch: give path with old_string and new_string, or a whole patch in patch")
 	}
 	var out PatchOutput
-	err := t.inTree(ctx, func(x tree) (err error) {
+	recreated, err := t.inTree(ctx, func(x tree) (err error) {
 		p := &plan{t: t, x: x}
 		if in.Patch == "" {
 			err = p.replace(ctx, in)
@@ -38,6 +38,7 @@ func (t *Toolbox) Patch(ctx context.Context, in PatchInput) (PatchOutput, error)
 		}
 		return err
 	})
+	out.Recreated = recreated
 	return out, err
 }
 
@@ -200,7 +201,8 @@ func (p *plan) carryOut(ctx context.Context) error {
 		if errors.As(err, &refused) {
 			return refuse("%s; it was file %d of %d of the patch, and %s", refused.Text, i+1, len(p.edits), say)
 		}
-		return fmt.Errorf("%w; it was file %d of %d of the patch, and %s", err, i+1, len(p.edits), say)
+		// Not as what it was: whoever finds that the sandbox is gone begins anew, and this has begun.
+		return fmt.Errorf("%v; it was file %d of %d of the patch, and %s", err, i+1, len(p.edits), say)
 	}
 	return nil
 }

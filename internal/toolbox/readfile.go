@@ -27,7 +27,7 @@ func (t *Toolbox) ReadFile(ctx context.Context, in ReadFileInput) (ReadFileOutpu
 		return t.page(file, in.Path, size, in)
 	}
 	var out ReadFileOutput
-	err := t.inTree(ctx, func(x tree) error {
+	recreated, err := t.inTree(ctx, func(x tree) error {
 		name, err := x.path(in.Path)
 		if err != nil {
 			return err
@@ -46,6 +46,7 @@ func (t *Toolbox) ReadFile(ctx context.Context, in ReadFileInput) (ReadFileOutpu
 		}
 		return t.fileRefusal(ctx, x, "read", name, err)
 	})
+	out.Recreated = recreated
 	return out, err
 }
 

@@ -52,7 +52,7 @@ func (t *Toolbox) SearchFiles(ctx context.Context, in SearchFilesInput) (SearchF
 	}
 	limited, cancel := context.WithTimeout(ctx, searchTime)
 	defer cancel()
-	err := t.inTree(limited, func(x tree) (err error) {
+	recreated, err := t.inTree(limited, func(x tree) (err error) {
 		s.x = x
 		if s.root, err = x.dir(in.Path); err != nil {
 			return err
@@ -71,6 +71,7 @@ func (t *Toolbox) SearchFiles(ctx context.Context, in SearchFilesInput) (SearchF
 	if err != nil {
 		return SearchFilesOutput{}, err
 	}
+	s.out.Recreated = recreated
 	return s.finish(), nil
 }
 

@@ -21,9 +21,9 @@ type tree struct {
 	cwd, home string
 }
 
-// inTree calls f with the files of the sandbox.
-func (t *Toolbox) inTree(ctx context.Context, f func(tree) error) error {
-	return t.place.Use(ctx, func(box *sandbox.Sandbox) error {
+// inTree calls f with the files of the sandbox, and says whether that was made anew.
+func (t *Toolbox) inTree(ctx context.Context, f func(tree) error) (recreated bool, err error) {
+	return t.use(ctx, func(box *sandbox.Sandbox) error {
 		plain := box.Files("")
 		x := tree{box: box, plain: plain, files: plain.Under(t.fileRule())}
 		// A session begins with its first command. Without a shell there never is one, and then paths are taken from

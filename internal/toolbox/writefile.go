@@ -18,7 +18,7 @@ func (t *Toolbox) WriteFile(ctx context.Context, in WriteFileInput) (WriteFileOu
 		return WriteFileOutput{}, refuse("cannot write %q: its content is larger than %d bytes; write it in parts with a command", in.Path, patch.Most)
 	}
 	var out WriteFileOutput
-	err := t.inTree(ctx, func(x tree) error {
+	recreated, err := t.inTree(ctx, func(x tree) error {
 		name, err := x.path(in.Path)
 		if err == nil && (strings.HasSuffix(in.Path, "/") || name == "/") {
 			err = refuse("cannot write %q: it names a directory; give the path of a file in it", in.Path)
@@ -42,6 +42,7 @@ func (t *Toolbox) WriteFile(ctx context.Context, in WriteFileInput) (WriteFileOu
 		}
 		return t.fileRefusal(ctx, x, "write", name, err)
 	})
+	out.Recreated = recreated
 	return out, err
 }
 
