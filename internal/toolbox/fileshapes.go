@@ -18,6 +18,7 @@ type ReadFileOutput struct {
 	Size       int64    `json:"size" jsonschema:"bytes of the whole file"`
 	NextOffset int      `json:"next_offset,omitempty" jsonschema:"the offset to read on with, if there is more"`
 	Notes      []string `json:"notes,omitempty" jsonschema:"what the content does not show: cut lines, line endings, encoding"`
+	Recreated  bool     `json:"environment_recreated,omitempty" jsonschema:"the sandbox had ended and was made anew: what was not kept in files is gone"`
 }
 
 // WriteFileInput asks for a file with this content.
@@ -28,10 +29,11 @@ type WriteFileInput struct {
 
 // WriteFileOutput is what became of it.
 type WriteFileOutput struct {
-	Path    string   `json:"path" jsonschema:"the file that was written"`
-	Bytes   int64    `json:"bytes" jsonschema:"how many bytes it has now"`
-	Created bool     `json:"created" jsonschema:"it did not exist before"`
-	Notes   []string `json:"notes,omitempty"`
+	Path      string   `json:"path" jsonschema:"the file that was written"`
+	Bytes     int64    `json:"bytes" jsonschema:"how many bytes it has now"`
+	Created   bool     `json:"created" jsonschema:"it did not exist before"`
+	Notes     []string `json:"notes,omitempty"`
+	Recreated bool     `json:"environment_recreated,omitempty" jsonschema:"the sandbox had ended and was made anew: what was not kept in files is gone"`
 }
 
 // PatchInput asks for a change of files, in one of two forms.
@@ -47,9 +49,10 @@ type PatchInput struct {
 
 // PatchOutput is what was changed.
 type PatchOutput struct {
-	Files []PatchedFile `json:"files" jsonschema:"the files that were changed"`
-	Diff  string        `json:"diff" jsonschema:"what changed, as a unified diff"`
-	Notes []string      `json:"notes,omitempty" jsonschema:"where the match was not exact, and what else there is to know"`
+	Files     []PatchedFile `json:"files" jsonschema:"the files that were changed"`
+	Diff      string        `json:"diff" jsonschema:"what changed, as a unified diff"`
+	Notes     []string      `json:"notes,omitempty" jsonschema:"where the match was not exact, and what else there is to know"`
+	Recreated bool          `json:"environment_recreated,omitempty" jsonschema:"the sandbox had ended and was made anew: what was not kept in files is gone"`
 }
 
 // PatchedFile is one of them.
@@ -83,6 +86,7 @@ type SearchFilesOutput struct {
 	Complete   bool     `json:"complete" jsonschema:"total is all that there is"`
 	NextOffset int      `json:"next_offset,omitempty" jsonschema:"the offset to read on with, if there is more"`
 	Notes      []string `json:"notes,omitempty" jsonschema:"what was left out, and why"`
+	Recreated  bool     `json:"environment_recreated,omitempty" jsonschema:"the sandbox had ended and was made anew: what was not kept in files is gone"`
 }
 
 // SearchMatch is a line.
@@ -109,10 +113,11 @@ type ListFilesInput struct {
 
 // ListFilesOutput is what is in a directory, hidden files among it, sorted by name.
 type ListFilesOutput struct {
-	Path    string      `json:"path" jsonschema:"the directory that was listed"`
-	Entries []FileEntry `json:"entries"`
-	Cut     bool        `json:"cut,omitempty" jsonschema:"there is more than is listed"`
-	Notes   []string    `json:"notes,omitempty"`
+	Path      string      `json:"path" jsonschema:"the directory that was listed"`
+	Entries   []FileEntry `json:"entries"`
+	Cut       bool        `json:"cut,omitempty" jsonschema:"there is more than is listed"`
+	Notes     []string    `json:"notes,omitempty"`
+	Recreated bool        `json:"environment_recreated,omitempty" jsonschema:"the sandbox had ended and was made anew: what was not kept in files is gone"`
 }
 
 // FileEntry is something in a directory.
