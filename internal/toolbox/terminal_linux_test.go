@@ -3,6 +3,7 @@ package toolbox
 import (
 	"context"
 	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
 	"runtime"
@@ -378,6 +379,51 @@ func TestGoneSandboxIsMadeAnewOnceAndTheAnswerSaysSo(t *testing.T) {
 	started, err := box.Process(t.Context(), ProcessInput{Action: "start", Command: "echo hi"})
 	if err != nil || !started.Recreated {
 		t.Errorf("%+v, %v", started, err)
+	}
+}
+
+// A hold on what somebody else made does not make it anew by itself.
+func TestSandboxThatOthersMadeIsGotAnew(t *testing.T) {
+	box, place := newToolbox(t)
+	other, err := place.manager.Attach(t.Context(), place.identity)
+	if err != nil {
+		t.Fatal(err)
+	}
+	place.forget()
+	place.box = other
+	run(t, box, "true")
+	if err := place.manager.Remove(t.Context(), place.identity, false); err != nil {
+		t.Fatal(err)
+	}
+	if out := run(t, box, "echo anew"); out.Output != "anew\n" || !out.Recreated {
+		t.Errorf("%+v", out)
+	}
+}
+
+// severedPlace loses what became of its next call.
+type severedPlace struct {
+	*testPlace
+	next error
+}
+
+func (p *severedPlace) Use(ctx context.Context, f func(*sandbox.Sandbox) error) error {
+	err := p.testPlace.Use(ctx, f)
+	lost := p.next
+	p.next = nil
+	return errors.Join(err, lost)
+}
+
+// Only the place can be made to break at the very moment at which a command was sent and not answered.
+func TestD02CommandThatMayHaveRunIsNotRunAgain(t *testing.T) {
+	place := &severedPlace{newPlace(t), nil}
+	box := New(Options{Place: place, Session: "model", Home: place.identity.Home, Settings: usualSettings})
+	t.Cleanup(func() { box.Close() })
+	place.next = fmt.Errorf("cannot run the command: %w: %w", sandbox.ErrGone, sandbox.ErrMayHaveRun)
+	if out := run(t, box, "echo run >>~/runs"); out.Reason != "lost" || out.ExitCode != -1 || !strings.Contains(strings.Join(out.Notes, ""), "before you run it again") {
+		t.Errorf("%+v", out)
+	}
+	if out := run(t, box, "cat ~/runs"); out.Output != "run\n" {
+		t.Errorf("it ran: %q", out.Output)
 	}
 }
 
