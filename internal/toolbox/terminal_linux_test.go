@@ -14,7 +14,6 @@ import (
 
 	"hermes.example/hermes/internal/config"
 	"hermes.example/hermes/internal/toolbox/capture"
-	"hermes.example/hermes/sandbox"
 )
 
 // run runs a command that must not be refused.
@@ -345,104 +344,6 @@ func TestStatusThatIsEasilyMisreadIsExplained(t *testing.T) {
 		}
 		if got := exitNote(line, code); want == "" && got != "" || !strings.Contains(got, want) {
 			t.Errorf("%q: %q", line, got)
-		}
-	}
-}
-
-func TestGoneSandboxIsMadeAnewOnceAndTheAnswerSaysSo(t *testing.T) {
-	box, place := newToolbox(t)
-	run(t, box, "export LOST=1; cd /usr; echo kept > ~/kept")
-	remove := func() {
-		if err := place.manager.Remove(t.Context(), place.identity, false); err != nil {
-			t.Fatal(err)
-		}
-	}
-	remove()
-	out := run(t, box, "echo ${LOST-gone}; cat ~/kept")
-	if out.Output != "gone\nkept\n" || !out.Recreated || len(out.Notes) != 1 {
-		t.Errorf("%+v", out)
-	}
-	if out := run(t, box, "echo again"); out.Recreated || len(out.Notes) != 0 {
-		t.Errorf("it is told twice: %+v", out)
-	}
-	remove()
-	place.forget() // as a place does that notices first
-	if out := run(t, box, "echo third"); !out.Recreated || out.Output != "third\n" {
-		t.Errorf("%+v", out)
-	}
-	place.forget()
-	if out := run(t, box, "echo fourth"); out.Recreated {
-		t.Errorf("another hold on the same sandbox: %+v", out)
-	}
-	remove()
-	started, err := box.Process(t.Context(), ProcessInput{Action: "start", Command: "echo hi"})
-	if err != nil || !started.Recreated {
-		t.Errorf("%+v, %v", started, err)
-	}
-}
-
-// A command that ends its own sandbox has begun: it is not begun again.
-func TestD03LostCommandIsNotRunAgain(t *testing.T) {
-	box, place := newToolbox(t)
-	if !place.isolated {
-		t.Skip("needs the native engine")
-	}
-	box.beat = 10 * time.Millisecond
-	removed := make(chan error, 1)
-	var once sync.Once
-	out, err := box.Terminal(t.Context(), TerminalInput{Command: "echo run >>~/runs; echo begun; sleep 44"}, func(p Progress) {
-		if p.Line == "begun" {
-			once.Do(func() { go func() { removed <- place.manager.Remove(context.Background(), place.identity, false) }() })
-		}
-	})
-	if err := errors.Join(err, <-removed); err != nil {
-		t.Fatal(err)
-	}
-	if out.ExitCode != -1 || out.Reason != "lost" || !strings.Contains(strings.Join(out.Notes, ""), "before you run it again") {
-		t.Errorf("%+v", out)
-	}
-	if out := run(t, box, "cat ~/runs"); out.Output != "run\n" {
-		t.Errorf("it ran: %q", out.Output)
-	}
-}
-
-// brokenPlace has no sandbox until it is mended.
-type brokenPlace struct {
-	*testPlace
-	broken error
-}
-
-func (p *brokenPlace) Use(ctx context.Context, f func(*sandbox.Sandbox) error) error {
-	if p.broken != nil {
-		return p.broken
-	}
-	return p.testPlace.Use(ctx, f)
-}
-
-func TestEngineThatIsDownIsToldAndTriedAgain(t *testing.T) {
-	place := &brokenPlace{newPlace(t), errors.New("the daemon does not answer: connection refused; start it, and try again")}
-	box := New(Options{Place: place, Session: "model", Home: place.identity.Home, Settings: usualSettings})
-	t.Cleanup(func() { box.Close() })
-	out := run(t, box, "echo up")
-	if !out.Degraded || out.ExitCode != -1 || out.Reason != "unavailable" || !strings.Contains(out.Output, "connection refused") || !strings.Contains(out.Output, "nothing was run, so try again") {
-		t.Errorf("%+v", out)
-	}
-	if out := run(t, box, "echo up", func(in *TerminalInput) { in.Background = true }); !out.Degraded || out.ProcessID != "" {
-		t.Errorf("%+v", out)
-	}
-	settings := usualSettings
-	settings.Degraded = false
-	strict := New(Options{Place: place, Session: "model", Home: place.identity.Home, Settings: settings})
-	t.Cleanup(func() { strict.Close() })
-	_, err := strict.Terminal(t.Context(), TerminalInput{Command: "echo up"}, nil)
-	var unavailable *Unavailable
-	if !errors.As(err, &unavailable) || !errors.Is(err, place.broken) {
-		t.Errorf("%v", err)
-	}
-	place.broken = nil
-	for _, b := range []*Toolbox{box, strict} {
-		if out := run(t, b, "echo up"); out.Output != "up\n" || out.Degraded {
-			t.Errorf("%+v", out)
 		}
 	}
 }
