@@ -21,7 +21,7 @@ import (
 // pipes or sockets, and nothing that the kernel makes up, as in /proc. Names are bytes, as Linux has them.
 //
 // Errors are about one path each. [errors.Is] tells them apart by [fs.ErrNotExist], [fs.ErrExist],
-// [fs.ErrPermission] and [ErrTooLarge], and under a rule by [ErrOutside] and [ErrProtected].
+// [fs.ErrPermission], [ErrTooLarge] and [ErrRefused], and under a rule by [ErrOutside] and [ErrProtected].
 type Files struct {
 	box  *Sandbox
 	root string
@@ -34,6 +34,10 @@ func (s *Sandbox) Files(root string) Files { return Files{box: s, root: root} }
 
 // ErrTooLarge means that a limit of the request was reached.
 var ErrTooLarge = errors.New("larger than the limit")
+
+// ErrRefused means that something is not as the request takes it to be: a directory instead of a file, a device, a
+// file of the kernel's, a name that cannot be one.
+var ErrRefused = errors.New("refused")
 
 // fileError is what the guest said about a file.
 type fileError struct{ failure *wire.Failure }
@@ -50,6 +54,8 @@ func (e *fileError) Is(target error) bool {
 		return target == fs.ErrPermission
 	case wire.FailureTooLarge:
 		return target == ErrTooLarge
+	case wire.FailureRefused:
+		return target == ErrRefused
 	case wire.FailureOutside:
 		return target == ErrOutside
 	case wire.FailureProtected:

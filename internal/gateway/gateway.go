@@ -6,6 +6,7 @@
 package gateway
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -35,6 +36,12 @@ type Records interface {
 	StopPlanned(profile string, pid int) bool
 }
 
+// MCP is a door for models. Shutdown lets its calls finish until the context ends, and ends its sessions.
+type MCP interface {
+	http.Handler
+	Shutdown(context.Context)
+}
+
 // Options are what a gateway works with.
 type Options struct {
 	// Profile is whose gateway it is, and Dir that one's directory.
@@ -43,7 +50,7 @@ type Options struct {
 	// Sandboxes opens the profile's, when they are needed first. They are the caller's to close, after the gateway.
 	Sandboxes func() (api.Sandboxes, error)
 	// MCP serves MCP clients at /mcp; nil for none.
-	MCP http.Handler
+	MCP MCP
 	// Problem is why there are no settings; nil if there are.
 	Problem error
 	// Records is nil for a gateway that writes nothing down: one that somebody runs by hand beside a supervisor
