@@ -60,6 +60,9 @@ type WaitAnswer struct {
 	Process sandbox.ProcessInfo `json:"process"`
 }
 
+// EventHappened has a [sandbox.Event]; its id is its number.
+const EventHappened = "event"
+
 // EventList is what happened to background processes.
 type EventList struct {
 	Events []sandbox.Event `json:"events"`

@@ -21,7 +21,7 @@ import (
 // pipes or sockets, and nothing that the kernel makes up, as in /proc. Names are bytes, as Linux has them.
 //
 // Errors are about one path each. [errors.Is] tells them apart by [fs.ErrNotExist], [fs.ErrExist],
-// [fs.ErrPermission] and [ErrTooLarge].
+// [fs.ErrPermission], [ErrTooLarge] and [ErrRefused].
 type Files struct {
 	box  *Sandbox
 	root string
@@ -33,6 +33,10 @@ func (s *Sandbox) Files(root string) Files { return Files{s, root} }
 
 // ErrTooLarge means that a limit of the request was reached.
 var ErrTooLarge = errors.New("larger than the limit")
+
+// ErrRefused means that what was asked for makes no sense here: the content of a directory, a name that leads out, input
+// for a process that takes none. Asked again, it is refused again.
+var ErrRefused = errors.New("it cannot be done")
 
 // fileError is what the guest said about a file.
 type fileError struct{ failure *wire.Failure }
@@ -49,6 +53,8 @@ func (e *fileError) Is(target error) bool {
 		return target == fs.ErrPermission
 	case wire.FailureTooLarge:
 		return target == ErrTooLarge
+	case wire.FailureRefused, wire.FailureBadRequest:
+		return target == ErrRefused
 	}
 	return false
 }
