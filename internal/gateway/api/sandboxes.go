@@ -4,13 +4,14 @@ import (
 	"cmp"
 	"context"
 	"errors"
-	"maps"
 	"net/http"
+	"reflect"
 	"slices"
 	"sync"
 	"time"
 
 	"hermes.example/hermes/client"
+	"hermes.example/hermes/internal/image"
 	"hermes.example/hermes/sandbox"
 )
 
@@ -113,11 +114,23 @@ func (a *API) ensureSandbox(w http.ResponseWriter, r *http.Request) error {
 		return err
 	}
 	lasts(w)
-	id := a.Sandboxes.Identity(r.PathValue("task"))
+	task := r.PathValue("task")
+	id := a.Sandboxes.Identity(task)
 	if err := id.Validate(); err != nil {
 		return bad(err.Error())
 	}
-	if _, err := a.Sandboxes.Ensure(r.Context(), r.PathValue("task"), changes(wanted)); err != nil {
+	spec, err := a.spec(wanted)
+	if err != nil {
+		return err
+	}
+	if spec != nil {
+		box, err := a.Sandboxes.Obtain(r.Context(), task, spec)
+		if err != nil {
+			return unprocessable(err)
+		}
+		defer box.Close() // when there is the hold that the next request uses
+	}
+	if err := a.Sandboxes.Use(r.Context(), task, func(*sandbox.Sandbox) error { return nil }); err != nil {
 		return unprocessable(err)
 	}
 	info, err := a.Sandboxes.Manager().Find(r.Context(), id)
@@ -205,30 +218,42 @@ func (a *API) forkSandbox(w http.ResponseWriter, r *http.Request) error {
 	return answer(w, http.StatusCreated, client.Forked{Tasks: fork.Tasks, Carried: carried})
 }
 
-// changes is what a request wants of a spec; nil if it wants nothing.
-func changes(wanted client.SandboxSpec) func(*sandbox.Spec) {
-	return func(s *sandbox.Spec) {
-		set(&s.Image, wanted.Image)
-		set(&s.Cwd, wanted.Cwd)
-		set((*string)(&s.Network), wanted.Network)
-		set(&s.User, wanted.User)
-		set(&s.Limits.Memory, wanted.Memory)
-		set(&s.Limits.CPUs, wanted.CPUs)
-		set(&s.Limits.Pids, wanted.Pids)
-		set(&s.Ephemeral, wanted.Ephemeral)
-		if len(wanted.Env) > 0 {
-			s.Env = maps.Clone(s.Env)
-			if s.Env == nil {
-				s.Env = make(map[string]string)
-			}
-			maps.Copy(s.Env, wanted.Env)
-		}
-		s.Require = append(s.Require, wanted.Require...)
+// spec is what a request wants of a sandbox; nil if it wants nothing. Files of the host are not among it: whoever has the
+// key is not thereby somebody of this machine.
+func (a *API) spec(wanted client.SandboxSpec) (*sandbox.Spec, error) {
+	if reflect.ValueOf(wanted).IsZero() {
+		return nil, nil
 	}
+	spec := &sandbox.Spec{Env: wanted.Env, Require: wanted.Require, Ephemeral: !a.Sandboxes.KeepsFiles()}
+	set(&spec.Cwd, wanted.Cwd)
+	set(&spec.Ephemeral, wanted.Ephemeral)
+	choose := func(name string, given bool) {
+		if given && a.Sandboxes.Containers() {
+			spec.Chosen = append(spec.Chosen, name)
+		}
+	}
+	choose("image", set(&spec.Image, wanted.Image))
+	choose("user", set(&spec.User, wanted.User))
+	choose("network", set((*string)(&spec.Network), wanted.Network))
+	choose("cpus", set(&spec.Limits.CPUs, wanted.CPUs))
+	choose("memory", set(&spec.Limits.Memory, wanted.Memory))
+	choose("pids", set(&spec.Limits.Pids, wanted.Pids))
+	if spec.Image != "" && !a.Sandboxes.Containers() {
+		source, err := image.Parse(spec.Image)
+		if err != nil {
+			return nil, bad(err.Error())
+		}
+		spec.Image = source.String()
+	}
+	if err := spec.Validate(); err != nil {
+		return nil, bad("cannot make a sandbox: " + err.Error())
+	}
+	return spec, nil
 }
 
-func set[T any](to *T, value *T) {
+func set[T any](to *T, value *T) bool {
 	if value != nil {
 		*to = *value
 	}
+	return value != nil
 }
