@@ -33,6 +33,7 @@ const (
 	CodeKeyReused     Code = "key_reused"
 	CodeGone          Code = "gone"
 	CodeTooLarge      Code = "too_large"
+	CodeBadRange      Code = "bad_range"
 	CodeMediaType     Code = "media_type"
 	CodeForeignHost   Code = "foreign_host"
 	CodeUnprocessable Code = "unprocessable"

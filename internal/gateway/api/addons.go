@@ -74,9 +74,6 @@ func (a *API) listAddons(w http.ResponseWriter, r *http.Request) error {
 
 func (a *API) ensureAddon(w http.ResponseWriter, r *http.Request) error {
 	name := r.PathValue("feature")
-	if _, err := a.Addons.Features(name); err != nil {
-		return err
-	}
 	lasts(w)
 	if !wantsEvents(r) {
 		done, err := a.Addons.Ensure(r.Context(), name, nil)

@@ -45,6 +45,7 @@ type Gateway interface {
 type Options struct {
 	Gateway   Gateway
 	Sandboxes Sandboxes
+	Addons    Addons
 	Log       *slog.Logger
 }
 
@@ -77,7 +78,7 @@ func New(o Options) *API {
 // Operations is the table.
 func (a *API) Operations() []Operation {
 	var all []Operation
-	for _, section := range [][]Operation{a.gatewayOperations(), a.sandboxOperations()} {
+	for _, section := range [][]Operation{a.gatewayOperations(), a.sandboxOperations(), a.fileOperations(), a.archiveOperations(), a.processOperations(), a.addonOperations()} {
 		all = append(all, section...)
 	}
 	return all

@@ -39,13 +39,18 @@ func (a *API) readLog(q *query) processAction {
 		o.Offset, o.Lines = int64(offset), 0
 	}
 	if !streams {
-		return func(p *sandbox.Process, w http.ResponseWriter, r *http.Request) error { return readLogPart(p, w, r, o, limit) }
+		return func(p *sandbox.Process, w http.ResponseWriter, r *http.Request) error {
+			return readLogPart(p, w, r, o, limit)
+		}
 	}
 	return func(p *sandbox.Process, w http.ResponseWriter, r *http.Request) error {
 		if _, err := p.Poll(r.Context()); err != nil { // while it can still be answered
 			return err
 		}
-		return a.follow(w, r, func(ctx context.Context, s *eventStream) error { return followLog(ctx, p, o, s) })
+		return a.follow(w, r, func(ctx context.Context, s *eventStream) error {
+			s.begin()
+			return followLog(ctx, p, o, s)
+		})
 	}
 }
 

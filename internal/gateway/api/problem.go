@@ -40,6 +40,7 @@ var kinds = map[code]kind{
 	client.CodeKeyReused:     {http.StatusConflict, "the key was used for another request"},
 	client.CodeGone:          {http.StatusConflict, "it has ended meanwhile"},
 	client.CodeTooLarge:      {http.StatusRequestEntityTooLarge, "it is too large"},
+	client.CodeBadRange:      {http.StatusRequestedRangeNotSatisfiable, "the file has no such range"},
 	client.CodeMediaType:     {http.StatusUnsupportedMediaType, "the body is of the wrong kind"},
 	client.CodeForeignHost:   {http.StatusMisdirectedRequest, "this gateway does not go by that name"},
 	client.CodeUnprocessable: {http.StatusUnprocessableEntity, "it is understood, and cannot be done"},
@@ -82,6 +83,8 @@ var sentinels = []struct {
 	{sandbox.ErrIDReused, client.CodeKeyReused},
 	{sandbox.ErrNotFound, client.CodeNotFound},
 	{sandbox.ErrNoCommand, client.CodeNotFound},
+	{sandbox.ErrNoProcess, client.CodeNotFound},
+	{sandbox.ErrRefused, client.CodeUnprocessable},
 	{unavailable.Unknown, client.CodeNotFound},
 	{sandbox.ErrExists, client.CodeExists},
 	{sandbox.ErrTooLarge, client.CodeTooLarge},
@@ -108,6 +111,8 @@ func problemOf(err error) *client.Problem {
 		return Problem(client.CodeDrift, detail)
 	case is[*sandbox.BusyError](err):
 		return Problem(client.CodeBusy, detail)
+	case is[*sandbox.NotStartedError](err):
+		return Problem(client.CodeUnprocessable, detail)
 	case is[*sandbox.PostureError](err):
 		return Problem(client.CodePosture, detail)
 	case is[*choice.UnknownError](err):

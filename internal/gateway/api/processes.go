@@ -4,7 +4,6 @@ import (
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
-	"errors"
 	"io"
 	"net/http"
 	"time"
@@ -152,8 +151,12 @@ func (a *API) startProcess(w http.ResponseWriter, r *http.Request) error {
 	if !ok {
 		return bad("timeout must be a number of seconds")
 	}
+	forwarded, err := a.Sandboxes.Forwarded()
+	if err != nil {
+		return err
+	}
 	b := sandbox.Background{
-		Command: sandbox.Command{Argv: asked.Argv, Line: asked.Line, Env: asked.Env, Cwd: asked.Cwd, Timeout: timeout, Window: asked.Window,
+		Command: sandbox.Command{Argv: asked.Argv, Line: asked.Line, Env: forwarded.Under(asked.Env), Cwd: asked.Cwd, Timeout: timeout, Window: asked.Window,
 			ID: processID(a.Sandboxes.Identity(r.PathValue("task")), r.Header.Get("Idempotency-Key"))},
 		Name: asked.Name, Input: asked.Input, Watch: asked.Watch, Notify: asked.Notify,
 	}
@@ -165,7 +168,7 @@ func (a *API) startProcess(w http.ResponseWriter, r *http.Request) error {
 		}
 		p, err := start(r.Context(), b)
 		if err != nil {
-			return unprocessableUnlessOurs(err)
+			return err
 		}
 		return answer(w, http.StatusCreated, client.ProcessAnswer{Process: p.Started, Recreated: p.Recreated})
 	})
@@ -178,15 +181,6 @@ func processID(id sandbox.Identity, key string) string {
 	}
 	sum := sha256.Sum256([]byte(id.Key() + "\x00" + key))
 	return "proc_" + hex.EncodeToString(sum[:6])
-}
-
-// unprocessableUnlessOurs is for what a sandbox says of a command before it runs: the caller can mend it.
-func unprocessableUnlessOurs(err error) error {
-	var notStarted *sandbox.NotStartedError
-	if errors.As(err, &notStarted) {
-		return Problem(client.CodeUnprocessable, err.Error())
-	}
-	return err
 }
 
 func pollProcess(p *sandbox.Process, w http.ResponseWriter, r *http.Request) error {

@@ -28,21 +28,18 @@ func wantsEvents(r *http.Request) bool {
 
 // eventStream answers with events. It is safe for concurrent use.
 type eventStream struct {
-	mu  sync.Mutex
 	out *outflow
-	err error
+
+	mu    sync.Mutex
+	begun bool
+	err   error
 }
 
 // follow answers with the events that work sends, and tells who follows when the gateway ends: then ctx of work is over.
-// What work returns is the last event, unless it is nil or nobody is there any more.
+// What work returns is the answer, or the last event where there were some, unless it is nil or nobody is there any more.
 func (a *API) follow(w http.ResponseWriter, r *http.Request, work func(ctx context.Context, s *eventStream) error) error {
 	s := &eventStream{out: newOutflow(w)}
 	defer s.out.end()
-	h := w.Header()
-	h.Set("Content-Type", mediaEvents)
-	h.Set("X-Accel-Buffering", "no") // proxies that collect would hold events back
-	w.WriteHeader(http.StatusOK)
-	s.out.control.Flush()
 	a.streams.Add(1)
 	defer a.streams.Done()
 	ctx, stop := context.WithCancel(r.Context())
@@ -57,11 +54,17 @@ func (a *API) follow(w http.ResponseWriter, r *http.Request, work func(ctx conte
 		return nil
 	default:
 	}
+	if err != nil && !s.begun {
+		return err
+	}
 	if err != nil && r.Context().Err() == nil {
 		s.send(client.EventProblem, "", problemOf(err))
 	}
 	return nil
 }
+
+// begin answers, before there is an event: who asked knows then that it is followed.
+func (s *eventStream) begin() { s.write([]byte(":\n\n")) }
 
 // beat keeps an idle connection alive, finds out that nobody is there, and ends the work when the gateway ends.
 func (s *eventStream) beat(ctx context.Context, stop func(), draining <-chan struct{}) {
@@ -100,6 +103,11 @@ func (s *eventStream) send(name, id string, data any) error {
 func (s *eventStream) write(b []byte) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	if !s.begun {
+		s.begun = true
+		s.out.Header().Set("Content-Type", mediaEvents)
+		s.out.Header().Set("X-Accel-Buffering", "no") // proxies that collect would hold events back
+	}
 	if s.err == nil {
 		if _, s.err = s.out.Write(b); s.err == nil {
 			s.err = s.out.control.Flush()
