@@ -163,6 +163,10 @@ func (s *Sandbox) Close() error {
 	return err
 }
 
+// Alive says whether the line to the sandbox stands, as far as that is known without asking. Where it does not, the
+// sandbox has probably ended.
+func (s *Sandbox) Alive() bool { return !s.closed.Load() && s.current().alive() }
+
 func (s *Sandbox) isClosed() bool { return s.closed.Load() }
 
 // hangUp is what is under way: it returns when it is hung up.

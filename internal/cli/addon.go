@@ -29,11 +29,15 @@ func newAddon(a *app) *cobra.Command {
 
 // addons is the manager of this process.
 func (a *app) addons(change func(*addon.Options)) *addon.Manager {
-	o := addon.Options{Lookup: a.lookup, Environ: os.Environ(), Log: slog.New(slog.NewTextHandler(a.stderr, &slog.HandlerOptions{Level: slog.LevelWarn}))}
+	o := a.addonOptions()
 	if change != nil {
 		change(&o)
 	}
 	return addon.New(o)
+}
+
+func (a *app) addonOptions() addon.Options {
+	return addon.Options{Lookup: a.lookup, Environ: os.Environ(), Log: slog.New(slog.NewTextHandler(a.stderr, &slog.HandlerOptions{Level: slog.LevelWarn}))}
 }
 
 // confirmInstall asks before something is installed, if that is wanted and there is somebody at a terminal.

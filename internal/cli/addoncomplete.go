@@ -2,7 +2,6 @@ package cli
 
 import (
 	"context"
-	"slices"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -48,19 +47,9 @@ func (a *app) warmTools(ctx context.Context, name string) []backend.Tool {
 	if err != nil {
 		return nil
 	}
-	status, err := use.Status(ctx)
-	if err != nil || status == nil {
-		return nil
-	}
 	features, err := use.features(name)
 	if err != nil {
 		return nil
 	}
-	for _, f := range features {
-		if slices.ContainsFunc(status.Backends, func(b backend.State) bool { return b.Feature == f.Name }) {
-			tools, _ := use.Keeper.Tools(ctx, f.Name, choice.Variables(f, use.lookup))
-			return tools
-		}
-	}
-	return nil
+	return use.WarmTools(ctx, features)
 }

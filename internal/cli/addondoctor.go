@@ -36,7 +36,7 @@ func runAddonDoctor(ctx context.Context, a *app, name string, asJSON bool) error
 		return err
 	}
 	defer use.Close()
-	found := doctor.Feature(ctx, doctor.FeatureOptions{Name: name, Addons: use.addons, Variables: use.lookup, Tools: use.tools})
+	found := doctor.Feature(ctx, doctor.FeatureOptions{Name: name, Addons: use.Manager(), Variables: use.Lookup(), Tools: use.Tools})
 	if ctx.Err() != nil {
 		return ctx.Err()
 	}

@@ -12,6 +12,7 @@ import (
 	"hermes.example/hermes/internal/addon"
 	"hermes.example/hermes/internal/addon/keeper"
 	"hermes.example/hermes/internal/config"
+	"hermes.example/hermes/internal/configured"
 	"hermes.example/hermes/internal/supervise/logdir"
 )
 
@@ -49,7 +50,7 @@ func runAddonServe(ctx context.Context, a *app) error {
 		idle = config.DefaultAddOnIdle
 	}
 	// What is missing was installed by whoever calls; who is asked here has no terminal, and not his environment.
-	pool, err := newPool(c, a.addons(func(o *addon.Options) { o.Offline, o.Log = true, log }), idle, log)
+	pool, err := configured.NewPool(c, a.addons(func(o *addon.Options) { o.Offline, o.Log = true, log }), idle, log)
 	if err != nil {
 		log.Error(err.Error())
 		return err

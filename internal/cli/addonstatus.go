@@ -11,6 +11,7 @@ import (
 	"hermes.example/hermes/internal/addon"
 	"hermes.example/hermes/internal/addon/keeper"
 	"hermes.example/hermes/internal/addon/store"
+	"hermes.example/hermes/internal/configured"
 )
 
 func newAddonStatus(a *app) *cobra.Command {
@@ -96,7 +97,7 @@ func (a *app) kept(ctx context.Context) (*keeper.Status, error) {
 	if err != nil {
 		return nil, err
 	}
-	return a.keeper(g).Status(ctx)
+	return configured.Keeper(g.dir(), a.addonStore()).Status(ctx)
 }
 
 // describeKept has a row for each backend that is kept, or would be.

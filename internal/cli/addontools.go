@@ -2,15 +2,12 @@ package cli
 
 import (
 	"context"
-	"slices"
 	"strings"
-	"sync"
 
 	"github.com/spf13/cobra"
 
 	"hermes.example/hermes/internal/addon"
-	"hermes.example/hermes/internal/addon/backend"
-	"hermes.example/hermes/internal/addon/feature"
+	"hermes.example/hermes/internal/configured"
 )
 
 func newAddonTools(a *app) *cobra.Command {
@@ -41,25 +38,17 @@ func atMostOneFeature(cmd *cobra.Command, args []string) error {
 	return nil
 }
 
-// offered is what a feature has.
-type offered struct {
-	Feature string         `json:"feature"`
-	State   addon.State    `json:"state"`
-	Tools   []backend.Tool `json:"tools"`
-	Reason  string         `json:"reason,omitempty"`
-}
-
 func runAddonTools(ctx context.Context, a *app, args []string, o useOptions, asJSON bool) error {
 	use, err := a.useBackends(o, asJSON)
 	if err != nil {
 		return err
 	}
 	defer use.Close()
-	var all []offered
+	var all []configured.Offered
 	if len(args) == 1 {
 		all, err = use.offeredBy(ctx, args[0])
 	} else {
-		all = use.offeredByAll(ctx)
+		all = use.Offered(ctx)
 	}
 	if err != nil {
 		return cannot("list the tools", err)
@@ -81,55 +70,21 @@ func runAddonTools(ctx context.Context, a *app, args []string, o useOptions, asJ
 }
 
 // offeredBy installs what a name means, and asks it.
-func (u *backendUse) offeredBy(ctx context.Context, name string) ([]offered, error) {
+func (u *backendUse) offeredBy(ctx context.Context, name string) ([]configured.Offered, error) {
 	features, err := u.features(name)
 	if err != nil {
 		return nil, err
 	}
-	var all []offered
+	var all []configured.Offered
 	for _, f := range features {
 		if err := u.ensure(ctx, f.Name); err != nil {
 			return nil, err
 		}
-		tools, err := u.tools(ctx, f)
+		tools, err := u.Tools(ctx, f)
 		if err != nil {
 			return nil, err
 		}
-		all = append(all, offered{Feature: f.Name, State: addon.Installed, Tools: tools})
+		all = append(all, configured.Offered{Feature: f.Name, State: addon.Installed, Tools: tools})
 	}
 	return all, nil
-}
-
-// together is how many backends are started at once.
-const together = 4
-
-// offeredByAll asks those that are there, and names the others.
-func (u *backendUse) offeredByAll(ctx context.Context) []offered {
-	all, there := []offered{}, []feature.Feature{}
-	for _, f := range u.addons.Status(ctx).Features {
-		if f.Entry == "" {
-			continue
-		}
-		all = append(all, offered{Feature: f.Name, State: f.State, Tools: []backend.Tool{}, Reason: f.Reason})
-		if len(f.Missing) == 0 {
-			there = append(there, f.Feature)
-		}
-	}
-	places := make(chan struct{}, together)
-	var wg sync.WaitGroup
-	for _, f := range there {
-		to := &all[slices.IndexFunc(all, func(o offered) bool { return o.Feature == f.Name })]
-		wg.Go(func() {
-			places <- struct{}{}
-			defer func() { <-places }()
-			tools, err := u.tools(ctx, f)
-			if err != nil {
-				to.State, to.Reason = addon.Unavailable, err.Error()
-				return
-			}
-			to.Tools = tools
-		})
-	}
-	wg.Wait()
-	return all
 }

@@ -3,10 +3,6 @@ package cli
 import (
 	"context"
 	"encoding/json"
-	"errors"
-	"fmt"
-	"os"
-	"slices"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -15,9 +11,8 @@ import (
 	"hermes.example/hermes/internal/addon/backend"
 	"hermes.example/hermes/internal/addon/choice"
 	"hermes.example/hermes/internal/addon/feature"
-	"hermes.example/hermes/internal/addon/keeper"
-	"hermes.example/hermes/internal/addon/unavailable"
 	"hermes.example/hermes/internal/config"
+	"hermes.example/hermes/internal/configured"
 )
 
 // useOptions are the flags of commands that use a backend, and install it if need be.
@@ -31,13 +26,9 @@ func (o *useOptions) add(cmd *cobra.Command) {
 // backendUse is how a command uses backends: it installs what is missing itself, where somebody can be asked, and has
 // the keeper call it.
 type backendUse struct {
-	*keeper.OrHere
-	app    *app
-	addons *addon.Manager
-	bar    *installing
-	config config.Config
-	// lookup is the environment with the profile's own variables.
-	lookup config.Lookup
+	*configured.Addons
+	app *app
+	bar *installing
 }
 
 // useBackends makes one for the profile that is meant.
@@ -49,99 +40,61 @@ func (a *app) useBackends(o useOptions, quiet bool) (*backendUse, error) {
 	if err != nil {
 		return nil, err
 	}
-	c, err := config.Load(g.lookup)
-	if err != nil {
+	if _, err := config.Load(g.lookup); err != nil { // it is worth more than what is said about its variables
 		return nil, err
 	}
 	lookup, err := a.settled(g)
 	if err != nil {
 		return nil, err
 	}
-	if _, err := c.AddOnIdle(); err != nil { // the keeper can tell its log only
-		a.say("%v; it is %s until then", err, config.DefaultAddOnIdle)
-	}
-	use := &backendUse{app: a, config: c, lookup: lookup, bar: a.newInstalling()}
-	use.addons = a.addons(func(options *addon.Options) {
-		options.Retry, options.Progress = o.retry, use.bar.tell
-		options.Confirm = a.confirmInstall(!o.yes && !quiet)
-	})
-	use.OrHere = &keeper.OrHere{
-		Keeper: a.keeper(g),
-		Here:   func() (keeper.Pool, error) { return newPool(c, use.addons, config.DefaultAddOnIdle, use.addons.Log) },
-		Cold:   func(err error) { a.say("%v; this call starts the backend anew", err) },
-	}
-	return use, nil
+	use := &backendUse{app: a, bar: a.newInstalling()}
+	options := configured.AddonOptions{Lookup: lookup, Dir: g.dir(), Store: a.addonStore(), Say: a.tell, Addons: a.addonOptions()}
+	options.Addons.Retry, options.Addons.Progress = o.retry, use.bar.tell
+	options.Addons.Confirm = a.confirmInstall(!o.yes && !quiet)
+	use.Addons, err = configured.OpenAddons(options)
+	return use, err
 }
 
-// keeper is the one of a profile.
-func (a *app) keeper(g agent) keeper.Keeper {
-	environ := os.Environ()
-	if a.profile != "" { // the store is the home's, and all else the profile's
-		store, _, err := config.AddOnStore(a.lookup)
-		if err == nil {
-			environ = with(environ, config.LazyInstallTarget, store)
-		}
-		environ = with(environ, "HERMES_HOME", g.dir())
+// addonStore is where the home's features are, where a profile of it was named; else empty.
+func (a *app) addonStore() string {
+	if a.profile == "" {
+		return ""
 	}
-	return keeper.Keeper{
-		Home: g.dir(), Environ: keeper.Environ(environ), Build: keeper.Build(),
-		Program: "/proc/self/exe", Arguments: []string{"hermes", "addon", "serve"}, // this very build, also where its file was replaced
+	store, _, err := config.AddOnStore(a.lookup)
+	if err != nil {
+		return ""
 	}
-}
-
-// with is an environment in which a variable has one value.
-func with(environ []string, name, value string) []string {
-	others := slices.DeleteFunc(slices.Clone(environ), func(v string) bool { return len(v) > len(name) && v[:len(name)+1] == name+"=" })
-	return append(others, name+"="+value)
+	return store
 }
 
 // features are those that a name means, the first choice first.
 func (u *backendUse) features(name string) ([]feature.Feature, error) {
-	web, err := u.config.Web()
-	if err != nil {
-		return nil, err
-	}
-	list, err := choice.Features(name, u.addons.Features, web, u.lookup)
-	var unknown *choice.UnknownError
-	if errors.As(err, &unknown) {
+	list, err := u.Features(name)
+	if isA[*choice.UnknownError](err) {
 		return nil, settings(err)
 	}
 	return list, err
 }
 
-// ensure installs a feature that is not there. It is compiled at once: a new generation afterwards would end a backend
-// that is warm by then.
+// ensure installs a feature that is not there.
 func (u *backendUse) ensure(ctx context.Context, name string) error {
 	defer u.bar.end()
-	done, err := u.addons.Ensure(ctx, name)
-	u.bar.end()
-	if err != nil || !done.Installed {
-		return err
+	done, err := u.Ensure(ctx, name, func(p addon.Progress) {
+		if p.Phase == addon.Compiling {
+			u.bar.end()
+		}
+		u.bar.tell(p)
+	})
+	if err == nil && done.Installed {
+		u.app.say("%s is installed", name)
 	}
-	u.app.say("%s is installed", name)
-	u.app.compile(ctx, u.addons)
-	return nil
+	return err
 }
 
-// call calls a tool of a feature, which may take that long; zero means as long as backends may. One that took longer did
-// not answer, and others may.
+// call calls a tool of a feature, which may take that long; zero means as long as backends may.
 func (u *backendUse) call(ctx context.Context, f feature.Feature, tool string, arguments json.RawMessage, within time.Duration) (backend.Result, error) {
 	if err := u.ensure(ctx, f.Name); err != nil {
 		return backend.Result{}, err
 	}
-	if within > 0 {
-		var cancel context.CancelFunc
-		ctx, cancel = context.WithTimeoutCause(ctx, within, nil)
-		defer cancel()
-	}
-	result, err := u.Call(ctx, f.Name, tool, arguments, choice.Variables(f, u.lookup))
-	if errors.Is(err, context.DeadlineExceeded) && ctx.Err() != nil {
-		err = unavailable.BackendFailed(fmt.Sprintf("it took longer than %v", within), "", nil).For(f.Name, nil)
-	}
-	return result, err
-}
-
-// tools are those of a feature that is there.
-func (u *backendUse) tools(ctx context.Context, f feature.Feature) ([]backend.Tool, error) {
-	return u.Tools(ctx, f.Name, choice.Variables(f, u.lookup))
+	return u.Call(ctx, f, tool, arguments, within)
 }

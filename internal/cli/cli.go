@@ -19,6 +19,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"hermes.example/hermes/internal/config"
+	"hermes.example/hermes/internal/configured"
 	"hermes.example/hermes/internal/supervise/control"
 )
 
@@ -31,6 +32,8 @@ type app struct {
 	profile string
 	// drains says that this process is a server: it takes its time to end, however often it is asked.
 	drains atomic.Bool
+	// makers, where a test gives them, are the engines that there are.
+	makers map[string]configured.Maker
 	// services, where a test gives them, are those of this machine.
 	services control.Operations
 
@@ -66,6 +69,9 @@ func (a *app) run(ctx context.Context, args []string) int {
 func (a *app) say(format string, args ...any) {
 	fmt.Fprintln(a.stderr, "hermes: "+oneLine(fmt.Sprintf(format, args...)))
 }
+
+// tell says a line that is no format.
+func (a *app) tell(line string) { a.say("%s", line) }
 
 // newRoot puts the commands together.
 func newRoot(a *app) *cobra.Command {

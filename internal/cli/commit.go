@@ -34,12 +34,12 @@ func runCommit(ctx context.Context, a *app, o *commitOptions, args []string) err
 	if len(args) < 2 {
 		return usagef("cannot commit: name the fork and the paths; %q lists what has changed", "hermes sandbox diff TASK")
 	}
-	m, c, err := o.open(a)
+	boxes, err := o.open(a)
 	if err != nil {
 		return err
 	}
-	defer a.close(m)
-	changes, err := m.Commit(ctx, o.of(args[0]).identity(c), args[1:])
+	defer a.close(boxes)
+	changes, err := boxes.Manager().Commit(ctx, boxes.Identity(args[0]), args[1:])
 	if err != nil {
 		return cannot("commit", err)
 	}

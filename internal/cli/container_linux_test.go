@@ -13,6 +13,7 @@ import (
 
 	"github.com/creack/pty"
 
+	"hermes.example/hermes/internal/configured"
 	"hermes.example/hermes/sandbox"
 	"hermes.example/hermes/sandbox/engine/native"
 )
@@ -55,12 +56,13 @@ func (e *pretended) asAsked(info sandbox.Info) sandbox.Info {
 
 // caller runs command lines with an environment, as one profile would.
 type caller struct {
-	t     *testing.T
-	vars  map[string]string
-	stdin *os.File
+	t      *testing.T
+	makers map[string]configured.Maker
+	vars   map[string]string
+	stdin  *os.File
 }
 
-func newCaller(t *testing.T, home, configuration, stored string) *caller {
+func newCaller(t *testing.T, home string, makers map[string]configured.Maker, configuration, stored string) *caller {
 	t.Helper()
 	if err := os.MkdirAll(home, 0o700); err != nil {
 		t.Fatal(err)
@@ -70,7 +72,7 @@ func newCaller(t *testing.T, home, configuration, stored string) *caller {
 			t.Fatal(err)
 		}
 	}
-	return &caller{t: t, vars: map[string]string{"HERMES_HOME": home, "HOME": home}}
+	return &caller{t: t, makers: makers, vars: map[string]string{"HERMES_HOME": home, "HOME": home}}
 }
 
 func (c *caller) run(args ...string) (stdout, stderr string, status int) {
@@ -78,7 +80,7 @@ func (c *caller) run(args ...string) (stdout, stderr string, status int) {
 	ctx, cancel := context.WithTimeout(c.t.Context(), time.Minute)
 	defer cancel()
 	out, errs := new(bytes.Buffer), new(bytes.Buffer)
-	a := &app{stdin: c.stdin, stdout: out, stderr: errs, lookup: lookupIn(c.vars)}
+	a := &app{makers: c.makers, stdin: c.stdin, stdout: out, stderr: errs, lookup: lookupIn(c.vars)}
 	status = a.run(ctx, args)
 	return out.String(), errs.String(), status
 }
@@ -91,8 +93,8 @@ func (c *caller) says(want string, args ...string) {
 	}
 }
 
-// pretend makes the engine known, and returns a home.
-func pretend(t *testing.T) (home string) {
+// pretend returns a home, and the engines with that one.
+func pretend(t *testing.T) (home string, makers map[string]configured.Maker) {
 	base, err := filepath.EvalSymlinks(t.TempDir())
 	if err != nil {
 		t.Fatal(err)
@@ -107,7 +109,7 @@ func pretend(t *testing.T) (home string) {
 	if err != nil {
 		t.Skip(err)
 	}
-	engine(t, "pretended", &pretended{Engine: e, specs: make(map[string]sandbox.Spec)})
+	makers = with("pretended", &pretended{Engine: e, specs: make(map[string]sandbox.Spec)})
 	home = filepath.Join(base, "home")
 	t.Cleanup(func() {
 		ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
@@ -120,7 +122,7 @@ func pretend(t *testing.T) (home string) {
 			t.Error(err)
 		}
 	})
-	return home
+	return home, makers
 }
 
 func TestForwardedVariablesReachEveryCommand(t *testing.T) {
@@ -128,7 +130,8 @@ func TestForwardedVariablesReachEveryCommand(t *testing.T) {
 		configuration = "terminal:\n  backend: pretended\n  docker_forward_env: [TOKEN, BOTH, ABSENT, OPENAI_API_KEY]\n  env_passthrough: [PASSED]\n  docker_env: {BOTH: literal, OWN: literal}\n"
 		show          = `echo "$TOKEN $BOTH $OWN ${ABSENT-absent} $OPENAI_API_KEY ${PASSED-none}"`
 	)
-	c := newCaller(t, pretend(t), configuration, "TOKEN=stored\nOPENAI_API_KEY=key\n")
+	home, makers := pretend(t)
+	c := newCaller(t, home, makers, configuration, "TOKEN=stored\nOPENAI_API_KEY=key\n")
 	c.vars["BOTH"] = "forwarded"
 	c.says("stored forwarded literal absent key none", "sandbox", "exec", "-c", show)
 	c.vars["TOKEN"], c.vars["PASSED"] = "rotated", "through"
@@ -163,10 +166,10 @@ func TestForwardedVariablesReachEveryCommand(t *testing.T) {
 
 // Two profiles share a container, and a session in it, but not their secrets.
 func TestOneProfilesValueIsUnsetForAnother(t *testing.T) {
-	home := pretend(t)
+	home, makers := pretend(t)
 	const shared = "terminal:\n  backend: pretended\n  docker_shared_container_key: team\n"
-	a := newCaller(t, home, shared+"  docker_forward_env: [TOKEN]\n", "TOKEN=of-a\n")
-	b := newCaller(t, filepath.Join(home, "profiles", "b"), shared+"  docker_forward_env: [TOKEN]\n", "")
+	a := newCaller(t, home, makers, shared+"  docker_forward_env: [TOKEN]\n", "TOKEN=of-a\n")
+	b := newCaller(t, filepath.Join(home, "profiles", "b"), makers, shared+"  docker_forward_env: [TOKEN]\n", "")
 	a.says("of-a", "sandbox", "exec", "--session", "s", "-c", "echo $TOKEN; export TOKEN=$TOKEN; echo here >/tmp/a")
 	b.says("unset here", "sandbox", "exec", "--session", "s", "-c", `echo "${TOKEN-unset} $(cat /tmp/a)"`)
 	b.vars["TOKEN"] = "of-b"
@@ -176,7 +179,8 @@ func TestOneProfilesValueIsUnsetForAnother(t *testing.T) {
 
 func TestNoValueShows(t *testing.T) {
 	const secret = "hunter2"
-	c := newCaller(t, pretend(t), "terminal:\n  backend: pretended\n  docker_forward_env: [TOKEN, 'X="+secret+"']\n  docker_env: {LITERAL: "+secret+", LIST: ["+secret+"]}\n", "TOKEN="+secret+"\n")
+	home, makers := pretend(t)
+	c := newCaller(t, home, makers, "terminal:\n  backend: pretended\n  docker_forward_env: [TOKEN, 'X="+secret+"']\n  docker_env: {LITERAL: "+secret+", LIST: ["+secret+"]}\n", "TOKEN="+secret+"\n")
 	// Every process that the command can see; its own environment has the values.
 	out, errs, status := c.run("sandbox", "exec", "--session", "s", "-c", `cat /proc/*/cmdline | tr '\0' ' '; printenv TOKEN LITERAL | wc -l`)
 	if status != 0 || strings.Contains(out, secret) || strings.Contains(errs, secret) || !strings.Contains(out, "2") {
@@ -193,8 +197,8 @@ func TestNoValueShows(t *testing.T) {
 // chose stays.
 func TestChangedSettingsAreDrift(t *testing.T) {
 	const before = "terminal:\n  backend: pretended\n  docker_env: {A: 1}\n"
-	home := pretend(t)
-	c := newCaller(t, home, before, "")
+	home, makers := pretend(t)
+	c := newCaller(t, home, makers, before, "")
 	c.says("1", "sandbox", "exec", "--memory", "64m", "-c", "echo $A; touch /tmp/first")
 	c.says("1 first", "sandbox", "exec", "-c", "echo $A $(ls /tmp)")
 	for _, test := range []struct{ setting, difference string }{
@@ -204,10 +208,10 @@ func TestChangedSettingsAreDrift(t *testing.T) {
 		{"docker_env: {A: 2}", "the value of a variable"},
 		{"docker_env: {B: 1}", "variables"},
 	} {
-		c := newCaller(t, home, before, "")
+		c := newCaller(t, home, makers, before, "")
 		c.says("", "sandbox", "exec", "--memory", "64m", "-c", "touch /tmp/before")
 		holder, _, _ := c.run("sandbox", "start", "--", "sleep", "60")
-		changed := newCaller(t, home, "terminal:\n  backend: pretended\n  "+test.setting+"\n", "")
+		changed := newCaller(t, home, makers, "terminal:\n  backend: pretended\n  "+test.setting+"\n", "")
 		_, errs, status := changed.run("sandbox", "exec", "--", "true")
 		if (status != 0) != (test.difference != "") || !strings.Contains(errs, test.difference) {
 			t.Errorf("%s, in use: status %d, %q", test.setting, status, errs)

@@ -36,12 +36,12 @@ func runDiff(ctx context.Context, a *app, o *diffOptions, args []string) error {
 	if len(args) != 1 {
 		return usagef("cannot compare %d sandboxes: name one task", len(args))
 	}
-	m, c, err := o.open(a)
+	boxes, err := o.open(a)
 	if err != nil {
 		return err
 	}
-	defer a.close(m)
-	changes, err := m.Changes(ctx, o.of(args[0]).identity(c))
+	defer a.close(boxes)
+	changes, err := boxes.Manager().Changes(ctx, boxes.Identity(args[0]))
 	if err != nil {
 		return cannot("compare", err)
 	}

@@ -70,22 +70,22 @@ func (o *execOptions) inside(ctx context.Context, a *app, c config.Config, what 
 			return err
 		}
 	}
-	m, err := o.manager(a, c)
+	boxes, err := o.open(a)
 	if err != nil {
 		return err
 	}
-	defer a.close(m)
+	defer a.close(boxes)
 	if spec != nil && !o.spec.said("ephemeral") {
-		spec.Ephemeral = spec.Ephemeral || !keepsFiles(m, c)
+		spec.Ephemeral = spec.Ephemeral || !boxes.KeepsFiles()
 	}
-	if spec != nil && o.containers {
+	if spec != nil && boxes.Containers() {
 		o.spec.choose(spec)
 	}
-	box, err := o.obtain(ctx, a, m, c, spec)
+	box, err := boxes.Obtain(ctx, o.task, spec)
 	if err != nil {
 		return cannot(what, err)
 	}
-	forwarded, err := a.forwarded(m, c)
+	forwarded, err := boxes.Forwarded()
 	if err != nil {
 		return err
 	}

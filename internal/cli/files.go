@@ -9,12 +9,12 @@ import (
 
 // files calls f with the files of the target's sandbox, which is taken as it is, and made when there is none.
 func (t *target) files(ctx context.Context, a *app, what string, f func(sandbox.Files) error) error {
-	m, c, err := t.open(a)
+	boxes, err := t.open(a)
 	if err != nil {
 		return err
 	}
-	defer a.close(m)
-	box, err := t.obtain(ctx, a, m, c, nil)
+	defer a.close(boxes)
+	box, err := boxes.Obtain(ctx, t.task, nil)
 	if err != nil {
 		return cannot(what, err)
 	}

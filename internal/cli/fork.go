@@ -48,12 +48,12 @@ func runFork(ctx context.Context, a *app, o *forkOptions, args []string) error {
 	case o.number < 1 || o.number > mostForks:
 		return usagef("cannot make %d forks: give a number from 1 to %d", o.number, mostForks)
 	}
-	m, c, err := o.open(a)
+	boxes, err := o.open(a)
 	if err != nil {
 		return err
 	}
-	defer a.close(m)
-	id := o.of(args[0]).identity(c)
+	defer a.close(boxes)
+	m, id := boxes.Manager(), boxes.Identity(args[0])
 	names := args[1:]
 	if len(names) == 0 {
 		if names, err = o.freeNames(ctx, m, id); err != nil {
@@ -62,7 +62,7 @@ func runFork(ctx context.Context, a *app, o *forkOptions, args []string) error {
 	}
 	var copies []sandbox.Identity
 	for _, name := range names {
-		copies = append(copies, o.of(name).identity(c))
+		copies = append(copies, boxes.Identity(name))
 	}
 	carried, err := m.Fork(ctx, id, copies)
 	if carried.Lost != "" {

@@ -53,12 +53,12 @@ type sheet struct {
 }
 
 func runInspect(ctx context.Context, a *app, o *inspectOptions) error {
-	m, c, err := o.open(a)
+	boxes, err := o.open(a)
 	if err != nil {
 		return err
 	}
-	defer a.close(m)
-	id := o.identity(c)
+	defer a.close(boxes)
+	m, id := boxes.Manager(), boxes.Identity(o.task)
 	info, posture, err := m.Inspect(ctx, id)
 	if err != nil {
 		return noSandbox("inspect", id, err)

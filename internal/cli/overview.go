@@ -4,12 +4,14 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"sync"
 	"time"
 
 	"hermes.example/hermes/internal/addon"
 	"hermes.example/hermes/internal/config"
+	"hermes.example/hermes/internal/configured"
 	"hermes.example/hermes/internal/daemon"
 	"hermes.example/hermes/internal/version"
 	"hermes.example/hermes/sandbox"
@@ -93,7 +95,7 @@ func (a *app) overview(ctx context.Context) (overview, error) {
 	if c, err := config.Load(a.lookup); err != nil {
 		o.Problem = err.Error()
 	} else {
-		o.Engine = choiceOf(c)
+		o.Engine = a.choiceOf(c)
 		o.Sandboxes = a.lookAtEngines(ctx, c)
 	}
 	looking.Wait()
@@ -102,7 +104,7 @@ func (a *app) overview(ctx context.Context) (overview, error) {
 	return o, nil
 }
 
-func choiceOf(c config.Config) engineChoice {
+func (a *app) choiceOf(c config.Config) engineChoice {
 	choice := engineChoice{Name: c.Engine, Why: "the default"}
 	switch {
 	case c.EngineFrom != "":
@@ -110,8 +112,8 @@ func choiceOf(c config.Config) engineChoice {
 	case c.Engine == config.ImageEngine:
 		choice.Why = "the default in Hermes' own image, where the container is the boundary"
 	}
-	if engines[c.Engine] == nil {
-		choice.Problem = fmt.Sprintf("this hermes has %s", strings.Join(engineNames(), ", "))
+	if !slices.Contains(a.engineNames(), c.Engine) {
+		choice.Problem = fmt.Sprintf("this hermes has %s", strings.Join(a.engineNames(), ", "))
 	}
 	return choice
 }
@@ -135,9 +137,10 @@ func (e *engineChoice) judge(counts []engineCount) {
 
 // lookAtEngines counts the sandboxes of all engines, in the order of their names.
 func (a *app) lookAtEngines(ctx context.Context, c config.Config) []engineCount {
-	counts := make([]engineCount, len(engines))
+	names := a.engineNames()
+	counts := make([]engineCount, len(names))
 	var looking sync.WaitGroup
-	for i, name := range engineNames() {
+	for i, name := range names {
 		looking.Go(func() { counts[i] = a.count(ctx, c, name) })
 	}
 	looking.Wait()
@@ -168,11 +171,10 @@ func (a *app) count(ctx context.Context, c config.Config, name string) engineCou
 
 func (a *app) list(ctx context.Context, c config.Config, name string) ([]sandbox.Info, error) {
 	// What of the settings is left out of account is for who uses the engine.
-	e, err := otherEngine(ctx, a, c, name, daemon.Options{Patience: otherPatience, Warn: func(string) {}})
+	m, err := configured.OtherManager(ctx, configured.Options{Lookup: a.lookup, Makers: a.makers}, c, name)
 	if err != nil {
 		return nil, err
 	}
-	m := newManager(c, e)
 	defer a.close(m)
 	return m.List(ctx, c.Home)
 }

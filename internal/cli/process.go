@@ -18,16 +18,16 @@ type processOptions struct{ target }
 // inside calls f with a sandbox that is there. One that has stopped starts again:
 // its guest has the logs.
 func (o *processOptions) inside(ctx context.Context, a *app, what string, f func(*sandbox.Sandbox) error) error {
-	m, c, err := o.open(a)
+	boxes, err := o.open(a)
 	if err != nil {
 		return err
 	}
-	defer a.close(m)
-	id := o.identity(c)
-	if _, _, err := m.Inspect(ctx, id); errors.Is(err, sandbox.ErrNotFound) {
+	defer a.close(boxes)
+	id := boxes.Identity(o.task)
+	if _, _, err := boxes.Manager().Inspect(ctx, id); errors.Is(err, sandbox.ErrNotFound) {
 		return noSandbox("look into", id, err)
 	}
-	box, err := o.attach(ctx, a, m, c)
+	box, err := boxes.Attach(ctx, o.task)
 	if err != nil {
 		return cannot(what, err)
 	}
@@ -108,13 +108,13 @@ const manyProcesses = 1 << 16
 // completeProcesses offers names and ids of the task's processes.
 func (o *processOptions) completeProcesses(a *app) cobra.CompletionFunc {
 	return func(cmd *cobra.Command, _ []string, _ string) ([]cobra.Completion, cobra.ShellCompDirective) {
-		m, c, err := o.open(a)
+		boxes, err := o.open(a)
 		if err != nil {
 			return nil, cobra.ShellCompDirectiveError
 		}
-		defer a.close(m)
+		defer a.close(boxes)
 		// Not obtain: who completes a line starts nothing.
-		box, err := m.Attach(cmd.Context(), o.identity(c))
+		box, err := boxes.Manager().Attach(cmd.Context(), boxes.Identity(o.task))
 		if err != nil {
 			return nil, cobra.ShellCompDirectiveNoFileComp
 		}

@@ -22,15 +22,15 @@ type removal struct {
 
 // each removes the sandboxes of tasks. One that cannot be removed does not keep the others.
 func (o *removeOptions) each(ctx context.Context, a *app, tasks []string, remove func(*sandbox.Manager, sandbox.Identity) error) error {
-	m, c, err := o.open(a)
+	boxes, err := o.open(a)
 	if err != nil {
 		return err
 	}
-	defer a.close(m)
+	defer a.close(boxes)
 	report := removal{Removed: []string{}, Files: o.files}
 	var failures []error
 	for _, task := range tasks {
-		if err := remove(m, o.of(task).identity(c)); err != nil {
+		if err := remove(boxes.Manager(), boxes.Identity(task)); err != nil {
 			failures = append(failures, err)
 			continue
 		}

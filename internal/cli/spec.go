@@ -81,6 +81,16 @@ func (s *specOptions) spec(a *app, c config.Config) (*sandbox.Spec, error) {
 	return spec, nil
 }
 
+// choose notes what the flags say about a container.
+func (s *specOptions) choose(spec *sandbox.Spec) {
+	for _, part := range []string{"image", "user", "network", "cpus", "memory", "pids"} {
+		if s.said(part) {
+			spec.Chosen = append(spec.Chosen, part)
+		}
+	}
+	spec.Image = s.image // as its engine calls it
+}
+
 func (s *specOptions) limits() (l sandbox.Limits, err error) {
 	if s.memory != "" {
 		if l.Memory, err = parseMemory(s.memory); err != nil {

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"hermes.example/hermes/internal/config"
+	"hermes.example/hermes/internal/configured"
 )
 
 // statusOf runs hermes in a home, with more variables than that, and wants it to succeed.
@@ -57,7 +58,7 @@ func TestTheStatusAsJSON(t *testing.T) {
 	if err := json.Unmarshal([]byte(out), &o); err != nil {
 		t.Fatal(err)
 	}
-	if o.Engine != (engineChoice{Name: "local", Why: "TERMINAL_ENV says so"}) || len(o.Sandboxes) != len(engines) || len(o.Next) != suggestions || o.Addons.Features == 0 {
+	if o.Engine != (engineChoice{Name: "local", Why: "TERMINAL_ENV says so"}) || len(o.Sandboxes) != len(configured.EngineNames()) || len(o.Next) != suggestions || o.Addons.Features == 0 {
 		t.Errorf("got %s", out)
 	}
 }

@@ -1,14 +1,16 @@
 package cli
 
 import (
-	"crypto/rand"
 	"errors"
 	"fmt"
+	"io"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
 
 	"hermes.example/hermes/internal/config"
+	"hermes.example/hermes/internal/configured"
 	"hermes.example/hermes/sandbox"
 )
 
@@ -16,8 +18,6 @@ import (
 type target struct {
 	task, profile, engine string
 	engineGiven           func() bool // nil for commands without the flag
-	containers            bool        // its engine makes some
-	instance              string      // of this process, where none is shared
 }
 
 // addTarget adds all that says which sandbox is meant.
@@ -37,16 +37,9 @@ func (t *target) addProfile(cmd *cobra.Command) {
 }
 
 func (t *target) addEngine(cmd *cobra.Command) {
-	cmd.Flags().StringVar(&t.engine, "engine", "", "what makes the sandbox: `NAME`, one of "+strings.Join(engineNames(), ", ")+"\n(default TERMINAL_ENV, else "+config.DefaultEngine+", in Hermes' own image "+config.ImageEngine+")")
+	cmd.Flags().StringVar(&t.engine, "engine", "", "what makes the sandbox: `NAME`, one of "+strings.Join(configured.EngineNames(), ", ")+"\n(default TERMINAL_ENV, else "+config.DefaultEngine+", in Hermes' own image "+config.ImageEngine+")")
 	t.engineGiven = func() bool { return cmd.Flags().Changed("engine") }
-	mustComplete(cmd, "engine", cobra.FixedCompletions(engineNames(), cobra.ShellCompDirectiveNoFileComp))
-}
-
-func (t *target) identity(c config.Config) sandbox.Identity {
-	if t.containers && c.SharedKey != "" {
-		return shared(c, t.task)
-	}
-	return sandbox.Identity{Home: c.Home, Profile: t.profile, Task: t.task}
+	mustComplete(cmd, "engine", cobra.FixedCompletions(configured.EngineNames(), cobra.ShellCompDirectiveNoFileComp))
 }
 
 // of is the same target with another task.
@@ -55,49 +48,57 @@ func (t target) of(task string) *target {
 	return &t
 }
 
-// open loads the configuration and returns a manager of the target's engine.
-func (t *target) open(a *app) (*sandbox.Manager, config.Config, error) {
-	c, err := config.Load(a.lookup)
-	if err != nil {
-		return nil, c, err
+// options are what the target says about its sandbox, with who is told about it.
+func (t *target) options(a *app) (configured.Options, error) {
+	o := configured.Options{Lookup: a.lookup, Profile: t.profile, Expect: t.task, Say: a.tell, Progress: a.newFetching(), Makers: a.makers}
+	if t.engineGiven != nil && t.engineGiven() {
+		if !slices.Contains(a.engineNames(), t.engine) {
+			return o, usagef("cannot use the engine %q: this hermes has %s", t.engine, strings.Join(a.engineNames(), ", "))
+		}
+		o.Engine = t.engine
 	}
-	m, err := t.manager(a, c)
-	return m, c, err
+	return o, nil
 }
 
-func (t *target) engineName(c config.Config) (string, error) {
-	if t.engineGiven == nil || !t.engineGiven() {
-		return c.Engine, nil
-	}
-	if engines[t.engine] == nil {
-		return "", usagef("cannot use the engine %q: this hermes has %s", t.engine, strings.Join(engineNames(), ", "))
-	}
-	return t.engine, nil
-}
-
-func (t *target) manager(a *app, c config.Config) (*sandbox.Manager, error) {
-	name, err := t.engineName(c)
+// open loads the configuration and returns the sandboxes of the target's profile and engine.
+func (t *target) open(a *app) (*configured.Sandboxes, error) {
+	o, err := t.options(a)
 	if err != nil {
 		return nil, err
 	}
-	m, ok := t.recall(a, c, name)
-	if !ok {
-		m, err = managerOf(a, c, name)
+	boxes, err := configured.OpenSandboxes(o)
+	return boxes, unknownEngine(err)
+}
+
+// unknownEngine makes a configuration that names an engine that there is not an error of the configuration.
+func unknownEngine(err error) error {
+	if isA[*configured.UnknownEngineError](err) {
+		return settings(err)
 	}
-	if err != nil || !m.Capabilities().Containers {
-		return m, err
+	return err
+}
+
+// engineNames are those of the engines that there are.
+func (a *app) engineNames() []string {
+	if a.makers != nil {
+		return sortedNames(a.makers)
 	}
-	t.containers = true
-	settings, err := c.Container()
-	if err == nil && !settings.PersistAcrossProcesses {
-		t.instance = rand.Text()
+	return configured.EngineNames()
+}
+
+// everyManager returns the managers of the engines that a command without --engine is about, that of the target first.
+func (t *target) everyManager(a *app) ([]*sandbox.Manager, config.Config, error) {
+	o, err := t.options(a)
+	if err != nil {
+		return nil, config.Config{}, err
 	}
-	return m, err
+	all, c, err := configured.EveryManager(o)
+	return all, c, unknownEngine(err)
 }
 
 // close gives up what a manager holds. What fails here cannot change how the
 // command ended.
-func (a *app) close(m *sandbox.Manager) {
+func (a *app) close(m io.Closer) {
 	if err := m.Close(); err != nil {
 		a.say("%s", cannot("clean up", err))
 	}
@@ -114,12 +115,12 @@ func noSandbox(what string, id sandbox.Identity, err error) error {
 // completeTasks offers the tasks that have a sandbox.
 func (a *app) completeTasks(cmd *cobra.Command, _ []string, _ string) ([]cobra.Completion, cobra.ShellCompDirective) {
 	var t target
-	m, c, err := t.open(a)
+	boxes, err := t.open(a)
 	if err != nil {
 		return nil, cobra.ShellCompDirectiveError
 	}
-	defer a.close(m)
-	infos, err := m.List(cmd.Context(), c.Home)
+	defer a.close(boxes)
+	infos, err := boxes.Manager().List(cmd.Context(), boxes.Home())
 	if err != nil {
 		return nil, cobra.ShellCompDirectiveError
 	}

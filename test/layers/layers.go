@@ -26,6 +26,8 @@ const (
 	core
 	shared // by engines
 	engine
+	wanted // above the engines: what a configuration makes of them
+	tools  // what a model is given, above it
 	door
 	cli
 	program
@@ -51,6 +53,8 @@ var heights = map[string]int{
 	"internal/mounts":               engine, // beside the engines, which do not know it
 	"internal/containerargs":        engine, // the same
 	"client":                        engine, // what the gateway answers with, and public
+	"internal/configured":           wanted,
+	"internal/toolbox":              tools,
 	"internal/bench":                door,
 	"internal/doctor":               door,
 	"internal/gateway":              door,

@@ -12,7 +12,6 @@ import (
 	"time"
 
 	"hermes.example/hermes/client"
-	"hermes.example/hermes/internal/config"
 	"hermes.example/hermes/internal/configured"
 	"hermes.example/hermes/internal/gateway/api"
 )

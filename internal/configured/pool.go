@@ -1,7 +1,8 @@
-package cli
+package configured
 
 import (
 	"context"
+	"fmt"
 	"log/slog"
 	"sync"
 	"time"
@@ -23,14 +24,14 @@ type pool struct {
 	work      sync.WaitGroup
 }
 
-// newPool starts backends in this process. Their sandboxes are of the local engine, whichever the configuration chooses
+// NewPool starts backends in this process. Their sandboxes are of the local engine, whichever the configuration chooses
 // for commands: they have to see the runtime, the store and the network.
-func newPool(c config.Config, addons *addon.Manager, idle time.Duration, log *slog.Logger) (keeper.Pool, error) {
+func NewPool(c config.Config, addons *addon.Manager, idle time.Duration, log *slog.Logger) (keeper.Pool, error) {
 	engine, err := local.New(local.Options{Root: c.SandboxRoot})
 	if err != nil {
-		return nil, cannot("run backends here", err)
+		return nil, fmt.Errorf("cannot run backends here: %w", err)
 	}
-	sandboxes := newManager(c, engine)
+	sandboxes := Options{}.manage(c, engine)
 	life, stop := context.WithCancel(context.Background())
 	p := &pool{Pool: backend.NewPool(backend.Options{Addons: addons, Sandboxes: sandboxes, Home: c.Home, Idle: idle, Log: log}), sandboxes: sandboxes, log: log, stop: stop}
 	if c.OrphanReaper {

@@ -1,4 +1,4 @@
-package cli
+package configured
 
 import (
 	"fmt"
@@ -8,7 +8,6 @@ import (
 
 	"hermes.example/hermes/internal/config"
 	"hermes.example/hermes/internal/containerargs"
-	"hermes.example/hermes/internal/forward"
 	"hermes.example/hermes/internal/mounts"
 	"hermes.example/hermes/sandbox"
 )
@@ -24,8 +23,8 @@ type container struct {
 
 // container reads what is configured about containers, if that is what the engine
 // makes, and says what of it has no meaning.
-func (a *app) container(m *sandbox.Manager, c config.Config) (*container, error) {
-	if !m.Capabilities().Containers {
+func (s *Sandboxes) container(c config.Config) (*container, error) {
+	if !s.Containers() {
 		return nil, nil
 	}
 	settings, err := c.Container()
@@ -33,12 +32,12 @@ func (a *app) container(m *sandbox.Manager, c config.Config) (*container, error)
 		return nil, err
 	}
 	user, warnings := hostUser(settings.RunAsHostUser, os.Getuid(), os.Getgid())
-	extra, more, err := containerargs.Parse(settings.ExtraArgs, a.lookup)
+	extra, more, err := containerargs.Parse(settings.ExtraArgs, s.options.Lookup)
 	if err == nil {
 		err = extra.CheckNetwork(settings.Network)
 	}
 	for _, line := range slices.Concat(settings.Ignored, warnings, more) {
-		a.say("%s", line)
+		s.options.Say(line)
 	}
 	return &container{settings: settings, extra: extra, user: user}, err
 }
@@ -136,37 +135,4 @@ func orNone(limit int64) int64 {
 		return -1
 	}
 	return limit
-}
-
-// choose notes what the flags say about a container.
-func (s *specOptions) choose(spec *sandbox.Spec) {
-	for _, part := range []string{"image", "user", "network", "cpus", "memory", "pids"} {
-		if s.said(part) {
-			spec.Chosen = append(spec.Chosen, part)
-		}
-	}
-	spec.Image = s.image // as its engine calls it
-}
-
-// forwarded are the variables of the caller that commands in containers get. They
-// are read for each command: none of them is part of a sandbox.
-func (a *app) forwarded(m *sandbox.Manager, c config.Config) (forward.Values, error) {
-	if !m.Capabilities().Containers {
-		return nil, nil
-	}
-	settings, err := c.Container()
-	if err != nil {
-		return nil, err
-	}
-	values, warnings := forward.Read(c, settings, a.lookup)
-	for _, warning := range warnings {
-		a.say("%s", warning)
-	}
-	return values, nil
-}
-
-// shared is the identity that all profiles have in common under a key. Its profile
-// can be nobody's name: those have no colon.
-func shared(c config.Config, task string) sandbox.Identity {
-	return sandbox.Identity{Home: c.RootHome(), Profile: "shared:" + c.SharedKey, Task: task}
 }

@@ -1,7 +1,6 @@
-package cli
+package configured
 
 import (
-	"bytes"
 	"testing"
 
 	"hermes.example/hermes/sandbox"
@@ -12,7 +11,7 @@ func TestWhatIsConfiguredNowTakesThePlaceOfWhatWas(t *testing.T) {
 	was := sandbox.Mount{Source: "/was", Target: "/was", Origin: sandbox.ByConfig}
 	now := sandbox.Mount{Source: "/now", Target: "/now", Origin: sandbox.ByProfile}
 	here := sandbox.Mount{Source: "/here", Target: sandbox.Workspace, Origin: sandbox.ByConfig}
-	a := &app{stderr: new(bytes.Buffer)}
+	s := &Sandboxes{options: Options{}.completed()}
 	for name, test := range map[string]struct {
 		spec       sandbox.Spec
 		configured []sandbox.Mount
@@ -24,7 +23,7 @@ func TestWhatIsConfiguredNowTakesThePlaceOfWhatWas(t *testing.T) {
 		"another directory":  {sandbox.Spec{Image: "i", Cwd: "/x"}, []sandbox.Mount{here}, sandbox.Spec{Image: "i", Cwd: "/x", Mounts: []sandbox.Mount{here}}},
 		"the image's choice": {sandbox.Spec{Image: "i"}, []sandbox.Mount{now}, sandbox.Spec{Image: "i", Mounts: []sandbox.Mount{now}}},
 	} {
-		got := a.join(test.spec, configuration{mounts: test.configured})
+		got := s.join(test.spec, configuration{mounts: test.configured})
 		if got.Hash() != test.want.Hash() {
 			t.Errorf("%s: %v", name, test.want.Difference(got))
 		}

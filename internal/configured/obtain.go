@@ -1,4 +1,4 @@
-package cli
+package configured
 
 import (
 	"context"
@@ -14,24 +14,30 @@ import (
 	"hermes.example/hermes/sandbox"
 )
 
-// obtain returns the target's sandbox. With a spec it is made to fit; without one
-// it is taken as it is, and made by the defaults when there is none. What the
-// configuration mounts is the configuration's to decide: it is added to either.
-func (t *target) obtain(ctx context.Context, a *app, m *sandbox.Manager, c config.Config, spec *sandbox.Spec) (*sandbox.Sandbox, error) {
-	// An identity's home is compared by its real path, which it has once it exists.
-	if err := os.MkdirAll(c.Home, 0o700); err != nil {
-		return nil, fmt.Errorf("cannot make the home: %w", err)
-	}
-	configured, err := a.configured(ctx, m, c)
+// Obtain returns a task's sandbox. With a spec it is made to fit; without one it is taken as it is, and made by the
+// defaults when there is none. What the configuration mounts is the configuration's to decide: it is added to either.
+func (s *Sandboxes) Obtain(ctx context.Context, task string, spec *sandbox.Spec) (*sandbox.Sandbox, error) {
+	c, err := s.current()
 	if err != nil {
 		return nil, err
 	}
-	id := t.identity(c)
-	id.Instance = t.instance
+	// An identity's home is compared by its real path, which it has once it exists.
+	if err := os.MkdirAll(s.Home(), 0o700); err != nil {
+		return nil, fmt.Errorf("cannot make the home: %w", err)
+	}
+	wanted, err := s.wanted(ctx, c)
+	if err != nil {
+		return nil, err
+	}
+	m, id := s.manager, s.Identity(task)
+	id.Instance = s.instance
+	if spec != nil {
+		s.Release(task) // our own hold must not keep it from being made anew
+	}
 	if spec == nil {
 		box, err := m.Attach(ctx, id)
 		if err == nil {
-			return a.refresh(ctx, m, box, configured)
+			return s.refresh(ctx, box, wanted)
 		}
 		if !errors.Is(err, sandbox.ErrNotFound) && !errors.Is(err, sandbox.ErrGone) {
 			return nil, err
@@ -39,14 +45,14 @@ func (t *target) obtain(ctx context.Context, a *app, m *sandbox.Manager, c confi
 		spec = &sandbox.Spec{Ephemeral: !keepsFiles(m, c)}
 		// One that has stopped comes back as it was, unless it had variables,
 		// whose values nobody kept but the configuration.
-		if info, err := m.Find(ctx, id); err == nil && (len(info.Spec.Env) == 0 || configured.container != nil) {
+		if info, err := m.Find(ctx, id); err == nil && (len(info.Spec.Env) == 0 || wanted.container != nil) {
 			spec = &info.Spec
 		} else if kept, err := m.Remembered(ctx, id); err == nil {
 			kept.Env = nil
 			spec = &kept
 		}
 	}
-	whole := a.join(*spec, configured)
+	whole := s.join(*spec, wanted)
 	if whole.Ephemeral && !whole.Keep {
 		if err := checkEphemeral(ctx, m, id); err != nil {
 			return nil, err
@@ -55,20 +61,13 @@ func (t *target) obtain(ctx context.Context, a *app, m *sandbox.Manager, c confi
 	return m.Ensure(ctx, id, whole)
 }
 
-// attach returns the target's sandbox as it is, for those who only look into it. One
-// that does not run is started.
-func (t *target) attach(ctx context.Context, a *app, m *sandbox.Manager, c config.Config) (*sandbox.Sandbox, error) {
-	box, err := m.Attach(ctx, t.identity(c))
+// Attach returns a task's sandbox as it is, for those who only look into it. One that does not run is started.
+func (s *Sandboxes) Attach(ctx context.Context, task string) (*sandbox.Sandbox, error) {
+	box, err := s.manager.Attach(ctx, s.Identity(task))
 	if errors.Is(err, sandbox.ErrNotFound) || errors.Is(err, sandbox.ErrGone) {
-		return t.obtain(ctx, a, m, c, nil)
+		return s.Obtain(ctx, task, nil)
 	}
 	return box, err
-}
-
-// keepsFiles says whether a sandbox keeps its files when nobody said anything
-// about that. Where it has none of its own there is nothing to lose.
-func keepsFiles(m *sandbox.Manager, c config.Config) bool {
-	return c.Persistent || !m.Capabilities().Isolated
 }
 
 // configuration is what the configuration has to say about a sandbox.
@@ -77,18 +76,18 @@ type configuration struct {
 	container *container // nil where sandboxes are none
 }
 
-// configured reads the configuration of sandboxes, and says what of it cannot be.
-func (a *app) configured(ctx context.Context, m *sandbox.Manager, c config.Config) (set configuration, err error) {
-	if set.container, err = a.container(m, c); err != nil || !m.Capabilities().Mounts {
+// wanted reads what is configured about sandboxes, and says what of it cannot be.
+func (s *Sandboxes) wanted(ctx context.Context, c config.Config) (set configuration, err error) {
+	if set.container, err = s.container(c); err != nil || !s.manager.Capabilities().Mounts {
 		return set, err
 	}
-	host, err := mounts.New(c, a.lookup)
+	host, err := mounts.New(c, s.options.Lookup)
 	if err != nil {
 		return set, err
 	}
 	found, err := host.Configured(ctx, set.container != nil)
 	for _, warning := range found.Warnings {
-		a.say("%s", warning)
+		s.options.Say(warning)
 	}
 	if err == nil {
 		set.mounts, err = set.container.mounts(host, found)
@@ -98,12 +97,12 @@ func (a *app) configured(ctx context.Context, m *sandbox.Manager, c config.Confi
 
 // join is a spec with what is configured now in place of what was configured when
 // it was made.
-func (a *app) join(spec sandbox.Spec, configured configuration) sandbox.Spec {
+func (s *Sandboxes) join(spec sandbox.Spec, configured configuration) sandbox.Spec {
 	spec = configured.container.complete(spec)
 	var warnings []string
 	spec.Mounts, warnings = mounts.Join(mounts.Given(spec.Mounts), configured.mounts)
 	for _, warning := range warnings {
-		a.say("%s", warning)
+		s.options.Say(warning)
 	}
 	// Whoever mounts his directory as the workspace means to be in it, wherever an
 	// image would begin.
@@ -120,9 +119,9 @@ func (a *app) join(spec sandbox.Spec, configured configuration) sandbox.Spec {
 // is in use and lacks a file of its profile, or has one too many, serves all the same;
 // with another volume, or another directory as its workspace, a command could do harm,
 // and it is refused like any other difference.
-func (a *app) refresh(ctx context.Context, m *sandbox.Manager, box *sandbox.Sandbox, configured configuration) (*sandbox.Sandbox, error) {
+func (s *Sandboxes) refresh(ctx context.Context, box *sandbox.Sandbox, configured configuration) (*sandbox.Sandbox, error) {
 	have, id := box.Spec(), box.Identity()
-	want := a.join(have, configured)
+	want := s.join(have, configured)
 	switch {
 	case configured.container != nil && want.Hash() == box.SpecHash():
 		return box, nil
@@ -134,13 +133,13 @@ func (a *app) refresh(ctx context.Context, m *sandbox.Manager, box *sandbox.Sand
 	if err := box.Close(); err != nil {
 		return nil, err
 	}
-	made, err := m.Ensure(ctx, id, want)
+	made, err := s.manager.Ensure(ctx, id, want)
 	var drift *sandbox.DriftError
 	if !errors.As(err, &drift) || !differsByProfile(have, want.Public()) {
 		return made, err
 	}
-	a.say("cannot give the sandbox %q what is configured now while it is in use (%s): it is made anew when nobody uses it", id.Task, strings.Join(drift.Difference, "; "))
-	return m.Attach(ctx, id)
+	s.options.Say(fmt.Sprintf("cannot give the sandbox %q what is configured now while it is in use (%s): it is made anew when nobody uses it", id.Task, strings.Join(drift.Difference, "; ")))
+	return s.manager.Attach(ctx, id)
 }
 
 // differsByProfile says whether files of the profile are the only difference. Where
