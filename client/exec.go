@@ -1,6 +1,12 @@
 package client
 
-import "hermes.example/hermes/sandbox"
+import (
+	"fmt"
+	"strconv"
+	"strings"
+
+	"hermes.example/hermes/sandbox"
+)
 
 // Exec is a command to run. Exactly one of Line and Argv is set.
 type Exec struct {
@@ -19,11 +25,13 @@ type Exec struct {
 	Window int64 `json:"window,omitempty" jsonschema:"bytes of each stream that an answer in one piece has at the most: the first and the last half; 1 MiB if zero"`
 }
 
-// ExecOutput is a command that has ended, in one piece.
+// ExecOutput is a command in one piece: one that has ended, or one that is looked at while it runs.
 type ExecOutput struct {
-	Result sandbox.Result `json:"result"`
-	Stdout Output         `json:"stdout"`
-	Stderr Output         `json:"stderr"`
+	ID string `json:"id" jsonschema:"what the command is called; it can be followed and interrupted by it"`
+	// Result is absent while it runs.
+	Result *sandbox.Result `json:"result,omitempty" jsonschema:"how it ended; absent while it runs"`
+	Stdout Output          `json:"stdout"`
+	Stderr Output          `json:"stderr"`
 }
 
 // Output is a stream of a command, or the part of it that fits. Text and Base64 exclude each other: what is no text
@@ -43,6 +51,31 @@ func (o Output) Data() []byte {
 		return o.Base64
 	}
 	return []byte(o.Text)
+}
+
+// IdempotencyKey is the header that names a command: the same name never runs twice in a sandbox.
+const IdempotencyKey = "Idempotency-Key"
+
+// Position is how much a caller has of the output of a command: the id of an event, and what Last-Event-ID gives back.
+type Position struct {
+	Stdout int64 `json:"stdout"`
+	Stderr int64 `json:"stderr"`
+}
+
+// String is "OUT-ERR".
+func (p Position) String() string {
+	return strconv.FormatInt(p.Stdout, 10) + "-" + strconv.FormatInt(p.Stderr, 10)
+}
+
+// ParsePosition reads what String wrote.
+func ParsePosition(s string) (Position, error) {
+	stdout, stderr, both := strings.Cut(s, "-")
+	out, err1 := strconv.ParseInt(stdout, 10, 64)
+	errs, err2 := strconv.ParseInt(stderr, 10, 64)
+	if p := (Position{out, errs}); both && err1 == nil && err2 == nil && out >= 0 && errs >= 0 && p.String() == s {
+		return p, nil
+	}
+	return Position{}, fmt.Errorf("%q is no position: it is two offsets, as in 4096-0", s)
 }
 
 // Stream is which of its two outputs a command writes to.

@@ -31,6 +31,7 @@ const (
 	CodeBusy          Code = "busy"
 	CodeDrift         Code = "drift"
 	CodeKeyReused     Code = "key_reused"
+	CodeUpgrade       Code = "upgrade_required"
 	CodeGone          Code = "gone"
 	CodeTooLarge      Code = "too_large"
 	CodeBadRange      Code = "bad_range"

@@ -25,7 +25,7 @@ type Process struct {
 func (t *Task) Start(ctx context.Context, r ProcessRequest, key string) (*Process, ProcessAnswer, error) {
 	k := call{method: http.MethodPost, path: t.route("processes"), json: r}
 	if key != "" {
-		k.header = http.Header{keyHeader: {key}}
+		k.header = http.Header{IdempotencyKey: {key}}
 	}
 	var a ProcessAnswer
 	if err := t.client.ask(ctx, k, &a); err != nil {

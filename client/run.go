@@ -50,16 +50,13 @@ func (t *Task) Exec(ctx context.Context, e Exec, o ExecOptions) (sandbox.Result,
 	if o.Stdin != nil || o.Terminal != nil {
 		return r.attach(ctx, e, o)
 	}
-	header := http.Header{keyHeader: {o.Key}}
+	header := http.Header{IdempotencyKey: {o.Key}}
 	return r.until(ctx, &stream{
 		client: t.client,
 		call:   call{method: http.MethodPost, path: t.route("exec"), header: header, json: e},
 		again:  &call{method: http.MethodGet, path: t.route("exec", o.Key)},
 	})
 }
-
-// keyHeader has the name of a command.
-const keyHeader = "Idempotency-Key"
 
 // Follow gives the output of a command that was begun with a key, from its beginning, and waits for its end. Where ctx
 // is cancelled the command goes on.

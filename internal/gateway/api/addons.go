@@ -82,14 +82,14 @@ func (a *API) ensureAddon(w http.ResponseWriter, r *http.Request) error {
 		}
 		return answer(w, http.StatusOK, client.AddonEnsured{Feature: name, Installed: done.Installed})
 	}
-	return a.follow(w, r, func(ctx context.Context, s *eventStream) error {
+	return a.tell(w, r, func(ctx context.Context, s *eventStream) error {
 		done, err := a.Addons.Ensure(ctx, name, func(p addon.Progress) {
 			s.send(client.EventProgress, "", client.AddonProgress{Feature: p.Feature, Phase: string(p.Phase), Done: p.Done, Total: p.Total, Size: p.Size})
 		})
 		if err != nil {
 			return err
 		}
-		return s.send(client.EventDone, "", client.AddonEnsured{Feature: name, Installed: done.Installed})
+		return s.end(client.EventDone, "", client.AddonEnsured{Feature: name, Installed: done.Installed})
 	})
 }
 

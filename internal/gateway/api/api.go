@@ -56,15 +56,19 @@ type API struct {
 	document []byte
 	metrics  *Metrics
 
+	// draining is closed when the gateway begins to end, and life is over when nobody may go on.
 	draining chan struct{}
 	drain    sync.Once
-	// streams are those that outlive what the server counts as a request.
+	life     context.Context
+	end      context.CancelFunc
+	// streams are those that somebody follows, also such as the server does not count as requests any more.
 	streams sync.WaitGroup
 }
 
 // New makes an API.
 func New(o Options) *API {
 	a := &API{Options: o, mux: http.NewServeMux(), metrics: newMetrics(), draining: make(chan struct{})}
+	a.life, a.end = context.WithCancel(context.Background())
 	if a.Log == nil {
 		a.Log = slog.New(slog.DiscardHandler)
 	}
@@ -78,7 +82,8 @@ func New(o Options) *API {
 // Operations is the table.
 func (a *API) Operations() []Operation {
 	var all []Operation
-	for _, section := range [][]Operation{a.gatewayOperations(), a.sandboxOperations(), a.fileOperations(), a.archiveOperations(), a.processOperations(), a.addonOperations()} {
+	for _, section := range [][]Operation{a.gatewayOperations(), a.sandboxOperations(), a.execOperations(), a.attachOperations(),
+		a.fileOperations(), a.archiveOperations(), a.processOperations(), a.addonOperations()} {
 		all = append(all, section...)
 	}
 	return all
@@ -164,7 +169,20 @@ func (r *refusal) Header() http.Header         { return r.header }
 func (r *refusal) Write(p []byte) (int, error) { return len(p), nil }
 func (r *refusal) WriteHeader(status int)      { r.status = status }
 
-// Drain tells those who follow something that the gateway ends, and waits until they were told, or ctx is over.
+// errDraining is what those are told who follow something when the gateway ends.
+var errDraining = Problem(client.CodeDraining, "the gateway is ending: what runs under a key goes on, and can be followed from the last event on when there is a gateway again")
+
+func (a *API) isDraining() bool {
+	select {
+	case <-a.draining:
+		return true
+	default:
+		return false
+	}
+}
+
+// Drain tells those who follow something that the gateway ends, and waits until they were told and what they alone
+// asked for has ended, or ctx is over. Then nobody is followed any longer.
 func (a *API) Drain(ctx context.Context) {
 	a.drain.Do(func() { close(a.draining) })
 	told := make(chan struct{})
@@ -172,6 +190,7 @@ func (a *API) Drain(ctx context.Context) {
 		a.streams.Wait()
 		close(told)
 	}()
+	defer a.end()
 	select {
 	case <-told:
 	case <-ctx.Done():

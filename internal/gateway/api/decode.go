@@ -165,3 +165,13 @@ func seconds(s float64) (time.Duration, bool) {
 	}
 	return time.Duration(s * float64(time.Second)), true
 }
+
+// headerHas says whether a header that is a list has a word.
+func headerHas(h http.Header, name, word string) bool {
+	for part := range strings.SplitSeq(strings.Join(h.Values(name), ","), ",") {
+		if strings.EqualFold(strings.TrimSpace(part), word) {
+			return true
+		}
+	}
+	return false
+}

@@ -36,7 +36,6 @@ func (a *API) readEvents(w http.ResponseWriter, r *http.Request) error {
 			return answer(w, http.StatusOK, client.EventList{Events: append([]sandbox.Event{}, past...)})
 		}
 		return a.follow(w, r, func(ctx context.Context, s *eventStream) error {
-			s.begin()
 			for happened, err := range box.Events(ctx, number) {
 				if err != nil {
 					return err

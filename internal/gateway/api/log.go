@@ -47,10 +47,7 @@ func (a *API) readLog(q *query) processAction {
 		if _, err := p.Poll(r.Context()); err != nil { // while it can still be answered
 			return err
 		}
-		return a.follow(w, r, func(ctx context.Context, s *eventStream) error {
-			s.begin()
-			return followLog(ctx, p, o, s)
-		})
+		return a.follow(w, r, func(ctx context.Context, s *eventStream) error { return followLog(ctx, p, o, s) })
 	}
 }
 
@@ -100,7 +97,7 @@ func followLog(ctx context.Context, p *sandbox.Process, o sandbox.LogOptions, s 
 	if err != nil {
 		return err
 	}
-	return s.send(client.EventEnd, strconv.FormatInt(part.Next, 10), part)
+	return s.end(client.EventEnd, strconv.FormatInt(part.Next, 10), part)
 }
 
 // logPieces makes events of what is written to it.

@@ -38,6 +38,7 @@ var kinds = map[code]kind{
 	client.CodeBusy:          {http.StatusConflict, "it is in use"},
 	client.CodeDrift:         {http.StatusConflict, "it exists with another specification"},
 	client.CodeKeyReused:     {http.StatusConflict, "the key was used for another request"},
+	client.CodeUpgrade:       {http.StatusUpgradeRequired, "this route is a WebSocket"},
 	client.CodeGone:          {http.StatusConflict, "it has ended meanwhile"},
 	client.CodeTooLarge:      {http.StatusRequestEntityTooLarge, "it is too large"},
 	client.CodeBadRange:      {http.StatusRequestedRangeNotSatisfiable, "the file has no such range"},

@@ -30,7 +30,7 @@ func (a *API) processOperations() []Operation {
 			Method: "POST", Path: route, ID: "startProcess", Tag: "processes",
 			Summary:    "Start a command in the background",
 			Detail:     "It belongs to no caller and runs until it ends or is ended. With an Idempotency-Key it is started at most once, however often it is asked for.",
-			Parameters: []Parameter{{Name: "Idempotency-Key", In: inHeader, Description: "a name for this start, of the caller's choice"}},
+			Parameters: []Parameter{{Name: client.IdempotencyKey, In: inHeader, Description: "a name for this start, of the caller's choice"}},
 			Request:    &Body{Type: client.ProcessRequest{}},
 			Answers:    []Answer{{Status: 201, Description: "it runs", Type: client.ProcessAnswer{}}},
 			Errors:     []code{client.CodeUnprocessable, client.CodeGone},
@@ -157,7 +157,7 @@ func (a *API) startProcess(w http.ResponseWriter, r *http.Request) error {
 	}
 	b := sandbox.Background{
 		Command: sandbox.Command{Argv: asked.Argv, Line: asked.Line, Env: forwarded.Under(asked.Env), Cwd: asked.Cwd, Timeout: timeout, Window: asked.Window,
-			ID: processID(a.Sandboxes.Identity(r.PathValue("task")), r.Header.Get("Idempotency-Key"))},
+			ID: processID(a.Sandboxes.Identity(r.PathValue("task")), r.Header.Get(client.IdempotencyKey))},
 		Name: asked.Name, Input: asked.Input, Watch: asked.Watch, Notify: asked.Notify,
 	}
 	lasts(w)

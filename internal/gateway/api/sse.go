@@ -3,7 +3,6 @@ package api
 import (
 	"context"
 	"encoding/json"
-	"fmt"
 	"mime"
 	"net/http"
 	"strings"
@@ -26,45 +25,58 @@ func wantsEvents(r *http.Request) bool {
 	return false
 }
 
-// eventStream answers with events. It is safe for concurrent use.
+// eventStream answers with events. It is safe for concurrent use. The answer begins with its first event, so that
+// what fails before has the status of a problem.
 type eventStream struct {
-	out *outflow
-
 	mu    sync.Mutex
+	out   *outflow
 	begun bool
+	over  bool   // its last event was sent
+	stop  func() // ends the work when nobody takes its events
 	err   error
 }
 
 // follow answers with the events that work sends, and tells who follows when the gateway ends: then ctx of work is over.
-// What work returns is the answer, or the last event where there were some, unless it is nil or nobody is there any more.
+// What work returns is the last event, unless it is nil or nobody is there any more.
 func (a *API) follow(w http.ResponseWriter, r *http.Request, work func(ctx context.Context, s *eventStream) error) error {
-	s := &eventStream{out: newOutflow(w)}
-	defer s.out.end()
+	return a.tell(w, r, func(ctx context.Context, s *eventStream) error {
+		if err := s.open(); err != nil {
+			return err
+		}
+		return work(ctx, s)
+	})
+}
+
+// tell is follow for work that may fail before there is anything to follow: it opens the stream itself, or by its first
+// event, and an error before is an ordinary one.
+func (a *API) tell(w http.ResponseWriter, r *http.Request, work func(ctx context.Context, s *eventStream) error) error {
 	a.streams.Add(1)
 	defer a.streams.Done()
 	ctx, stop := context.WithCancel(r.Context())
+	s := &eventStream{out: newOutflow(w), stop: stop}
+	defer s.out.end()
+	defer context.AfterFunc(a.life, stop)()
 	var beside sync.WaitGroup
 	beside.Go(func() { s.beat(ctx, stop, a.draining) })
 	err := work(ctx, s)
 	stop()
 	beside.Wait()
-	select {
-	case <-a.draining:
-		s.send(client.EventDraining, "", client.Draining{Detail: "the gateway is ending: ask again from the last event on"})
+	switch {
+	case s.over:
 		return nil
-	default:
-	}
-	if err != nil && !s.begun {
+	case a.isDraining():
+		if !s.begun {
+			return errDraining
+		}
+		s.send(client.EventDraining, "", client.Draining{Detail: errDraining.Detail})
+		return nil
+	case err != nil && !s.begun:
 		return err
-	}
-	if err != nil && r.Context().Err() == nil {
+	case err != nil && r.Context().Err() == nil:
 		s.send(client.EventProblem, "", problemOf(err))
 	}
 	return nil
 }
-
-// begin answers, before there is an event: who asked knows then that it is followed.
-func (s *eventStream) begin() { s.write([]byte(":\n\n")) }
 
 // beat keeps an idle connection alive, finds out that nobody is there, and ends the work when the gateway ends.
 func (s *eventStream) beat(ctx context.Context, stop func(), draining <-chan struct{}) {
@@ -78,13 +90,13 @@ func (s *eventStream) beat(ctx context.Context, stop func(), draining <-chan str
 			stop()
 			return
 		case <-ticker.C:
-			if s.write([]byte(":\n\n")) != nil {
-				stop()
-				return
-			}
+			s.write([]byte(":\n\n"))
 		}
 	}
 }
+
+// open begins the answer.
+func (s *eventStream) open() error { return s.write(nil) }
 
 // send sends one event. Its id is what who comes back gives as Last-Event-ID; without one that of before stays.
 func (s *eventStream) send(name, id string, data any) error {
@@ -92,26 +104,42 @@ func (s *eventStream) send(name, id string, data any) error {
 	if err != nil {
 		return err
 	}
-	var b []byte
+	b := make([]byte, 0, len(text)+len(name)+len(id)+32)
 	if id != "" {
-		b = fmt.Appendf(b, "id: %s\n", id)
+		b = append(append(append(b, "id: "...), id...), '\n')
 	}
-	b = fmt.Appendf(b, "event: %s\ndata: %s\n\n", name, text)
+	b = append(append(b, "event: "...), name...)
+	b = append(append(append(b, "\ndata: "...), text...), "\n\n"...)
 	return s.write(b)
+}
+
+// end sends the last event.
+func (s *eventStream) end(name, id string, data any) error {
+	s.over = true
+	return s.send(name, id, data)
 }
 
 func (s *eventStream) write(b []byte) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	if s.err != nil {
+		return s.err
+	}
 	if !s.begun {
 		s.begun = true
-		s.out.Header().Set("Content-Type", mediaEvents)
-		s.out.Header().Set("X-Accel-Buffering", "no") // proxies that collect would hold events back
+		h := s.out.Header()
+		h.Set("Content-Type", mediaEvents)
+		h.Set("X-Accel-Buffering", "no") // proxies that collect would hold events back
+		s.out.WriteHeader(http.StatusOK)
+	}
+	if len(b) > 0 {
+		_, s.err = s.out.Write(b)
 	}
 	if s.err == nil {
-		if _, s.err = s.out.Write(b); s.err == nil {
-			s.err = s.out.control.Flush()
-		}
+		s.err = s.out.control.Flush()
+	}
+	if s.err != nil {
+		s.stop()
 	}
 	return s.err
 }
