@@ -24,6 +24,8 @@ const (
 	CodeForeignOrigin Code = "foreign_origin"
 	CodeForbidden     Code = "forbidden"
 	CodeNotFound      Code = "not_found"
+	CodeNoFile        Code = "no_such_file"
+	CodeNoProcess     Code = "no_such_process"
 	CodeNoSuchRoute   Code = "no_such_route"
 	CodeWrongMethod   Code = "wrong_method"
 	CodeNotAcceptable Code = "not_acceptable"

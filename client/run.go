@@ -17,7 +17,9 @@ import (
 type ExecOptions struct {
 	// Key names the command: the same key never runs twice in a sandbox, and who asks again gets the same output and
 	// the same result. Empty means a new random one.
-	Key    string
+	Key string
+	// Stdin is the command's input. What is on its way when a connection breaks may be lost; the output never is. A Read
+	// that is under way when the command ends is not waited for.
 	Stdin  io.Reader
 	Stdout io.Writer
 	// Stderr may be nil: then the error output goes to Stdout, in order.
@@ -48,14 +50,22 @@ func (t *Task) Exec(ctx context.Context, e Exec, o ExecOptions) (sandbox.Result,
 	}
 	r := &running{task: t, id: o.Key, sinks: newSinks(o.Stdout, o.Stderr)}
 	if o.Stdin != nil || o.Terminal != nil {
-		return r.attach(ctx, e, o)
+		return r.until(ctx, newAttachment(r, e, o).each)
 	}
-	header := http.Header{IdempotencyKey: {o.Key}}
-	return r.until(ctx, &stream{
+	s := &stream{
 		client: t.client,
-		call:   call{method: http.MethodPost, path: t.route("exec"), header: header, json: e},
+		call:   call{method: http.MethodPost, path: t.route("exec"), header: http.Header{IdempotencyKey: {o.Key}}, json: e},
 		again:  &call{method: http.MethodGet, path: t.route("exec", o.Key)},
-	})
+	}
+	return r.until(ctx, func(ctx context.Context) error { return s.each(ctx, r.handle) })
+}
+
+// Shell runs an interactive login shell on a terminal.
+func (t *Task) Shell(ctx context.Context, o ExecOptions) (sandbox.Result, error) {
+	if o.Terminal == nil {
+		return sandbox.Result{}, errors.New("cannot open a shell without a terminal: give one in the options")
+	}
+	return t.Exec(ctx, Exec{}, o)
 }
 
 // Follow gives the output of a command that was begun with a key, from its beginning, and waits for its end. Where ctx
@@ -81,7 +91,7 @@ type running struct {
 }
 
 // until follows the command to its end, and ends it when ctx is over.
-func (r *running) until(ctx context.Context, s *stream) (sandbox.Result, error) {
+func (r *running) until(ctx context.Context, follow func(context.Context) error) (sandbox.Result, error) {
 	own, give := context.WithCancel(context.WithoutCancel(ctx))
 	defer give()
 	ended := make(chan struct{})
@@ -94,7 +104,7 @@ func (r *running) until(ctx context.Context, s *stream) (sandbox.Result, error) 
 			give()
 		}
 	})
-	err := s.each(own, r.handle)
+	err := follow(own)
 	close(ended)
 	watch.Wait()
 	if broken := (*sinkError)(nil); errors.As(err, &broken) { // nobody has its output any more
@@ -167,6 +177,7 @@ func (r *running) skip(g ExecGap) error {
 		return fmt.Errorf("cannot understand the output: there is no stream %q", g.Stream)
 	}
 	s.at = max(s.at, g.Offset+g.Bytes)
+	r.result.Missed += g.Bytes
 	return nil
 }
 
@@ -205,8 +216,4 @@ func (s *sink) write(offset int64, data []byte) error {
 		return &sinkError{fmt.Errorf("cannot write the output: %w", err)}
 	}
 	return nil
-}
-
-func (r *running) attach(ctx context.Context, e Exec, o ExecOptions) (sandbox.Result, error) {
-	return sandbox.Result{}, errors.ErrUnsupported
 }

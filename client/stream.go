@@ -25,13 +25,11 @@ type stream struct {
 // errCut is a stream that ended without its last event.
 var errCut = errors.New("the stream of the gateway ended before its end")
 
-// each hands on the events until one of them is the last. A connection that breaks is made again for as long as the
-// client's patience lasts, which every event renews.
+// each hands on the events until one of them is the last.
 func (s *stream) each(ctx context.Context, handle func(event) (last bool, err error)) error {
-	wait := newBackoff(s.client.patience)
-	for {
-		last, err := s.once(ctx, func(e event) (bool, error) {
-			wait.renew()
+	return s.client.again(ctx, func(renew func()) (bool, error) {
+		return s.once(ctx, func(e event) (bool, error) {
+			renew()
 			last, err := handle(e)
 			if err != nil {
 				return false, &final{err}
@@ -39,9 +37,17 @@ func (s *stream) each(ctx context.Context, handle func(event) (last bool, err er
 			s.last, s.begun = e.id, true
 			return last, nil
 		})
+	})
+}
+
+// again does something that a broken connection may end before it is done, for as long as the client's patience lasts.
+// What was done of it renews that.
+func (c *Client) again(ctx context.Context, do func(renew func()) (done bool, err error)) error {
+	for wait := newBackoff(c.patience); ; {
+		done, err := do(wait.renew)
 		var f *final
 		switch {
-		case last:
+		case done:
 			return nil
 		case errors.As(err, &f):
 			return f.error
@@ -49,8 +55,7 @@ func (s *stream) each(ctx context.Context, handle func(event) (last bool, err er
 			return ctx.Err()
 		case !temporary(err):
 			return err
-		}
-		if !wait.next(ctx, err) {
+		case !wait.next(ctx, err):
 			return fmt.Errorf("cannot follow the stream: %w", err)
 		}
 	}

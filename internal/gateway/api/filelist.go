@@ -25,8 +25,8 @@ func listFiles(q *query) fileAction {
 	return func(f sandbox.Files, w http.ResponseWriter, r *http.Request, path string) error {
 		l := &listWriter{out: newOutflow(w)}
 		defer l.out.end()
-		// One more than asked for shows that there are more.
-		for info, err := range f.List(r.Context(), path, sandbox.ListOptions{Depth: int(depth), Entries: int(limit) + 1}) {
+		// A sandbox lists all or nothing, so it is asked for all and stopped: one more than asked for shows that there are more.
+		for info, err := range f.List(r.Context(), path, sandbox.ListOptions{Depth: int(depth), Entries: mostEntries + 1}) {
 			if err != nil && l.to == nil {
 				return err
 			}

@@ -17,7 +17,7 @@ const fileLimit = 4 << 30
 var pathParameter = Parameter{Name: "path", In: inQuery, Required: true,
 	Description: "a path inside; one that does not begin with a slash lies where commands begin. Bytes that are not UTF-8 are percent-encoded as they are"}
 
-var fileErrors = []code{client.CodeNotFound, client.CodeForbidden, client.CodeUnprocessable, client.CodeGone}
+var fileErrors = []code{client.CodeNotFound, client.CodeNoFile, client.CodeForbidden, client.CodeUnprocessable, client.CodeGone}
 
 func (a *API) fileOperations() []Operation {
 	const route = "/v1/sandboxes/{task}/files"

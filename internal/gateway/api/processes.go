@@ -21,7 +21,7 @@ const (
 // inputLimit is how much input a process is given in one request.
 const inputLimit = 16 << 20
 
-var processErrors = []code{client.CodeNotFound, client.CodeUnprocessable, client.CodeGone}
+var processErrors = []code{client.CodeNotFound, client.CodeNoProcess, client.CodeUnprocessable, client.CodeGone}
 
 func (a *API) processOperations() []Operation {
 	const route, one = "/v1/sandboxes/{task}/processes", "/v1/sandboxes/{task}/processes/{id}"
