@@ -83,7 +83,8 @@ func (a *attachment) once(ctx context.Context, renew func()) (done bool, err err
 	var beside sync.WaitGroup
 	defer beside.Wait()
 	defer stop()
-	sending := false
+	// Input is sent before the gateway says anything: a command may be waiting for it.
+	beside.Go(func() { a.send(own, conn) })
 	for {
 		kind, message, err := conn.Read(ctx)
 		if err != nil {
@@ -103,10 +104,6 @@ func (a *attachment) once(ctx context.Context, renew func()) (done bool, err err
 		switch answer.Type {
 		case AttachStarted:
 			a.begun = true
-			if !sending {
-				sending = true
-				beside.Go(func() { a.send(own, conn) })
-			}
 		case AttachExit:
 			if answer.Result == nil {
 				return false, &final{errors.New("cannot understand the gateway: it does not say how the command ended")}
