@@ -109,6 +109,11 @@ func (e *processError) Is(target error) bool {
 	return false
 }
 
+// refusal is a request that was refused before the guest was asked.
+type refusal struct{ error }
+
+func (*refusal) Is(target error) bool { return target == ErrRefused }
+
 func processFailure(err error) error {
 	var failure *wire.Failure
 	if errors.As(err, &failure) {
@@ -137,7 +142,7 @@ func (s *Session) Start(ctx context.Context, b Background) (*Process, error) {
 
 func (s *Sandbox) start(ctx context.Context, b Background, session string) (*Process, error) {
 	if err := b.validate(); err != nil {
-		return nil, err
+		return nil, &refusal{err}
 	}
 	if b.ID == "" {
 		b.ID = newProcessID()

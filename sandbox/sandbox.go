@@ -264,7 +264,9 @@ func (s *Session) Exec(ctx context.Context, c Command) (Result, error) {
 
 // SessionState is what a session holds, by name.
 type SessionState struct {
-	Cwd       string   `json:"cwd"`
+	Cwd string `json:"cwd"`
+	// Home is the session's own HOME; empty where the guest does not say.
+	Home      string   `json:"home,omitempty"`
 	Variables []string `json:"variables,omitempty"`
 	Functions []string `json:"functions,omitempty"`
 	Aliases   []string `json:"aliases,omitempty"`

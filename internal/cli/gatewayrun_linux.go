@@ -12,6 +12,7 @@ import (
 
 	"hermes.example/hermes/internal/config"
 	"hermes.example/hermes/internal/gateway"
+	"hermes.example/hermes/internal/gateway/api"
 	"hermes.example/hermes/internal/profile"
 	"hermes.example/hermes/internal/ready"
 	"hermes.example/hermes/internal/roster"
@@ -32,8 +33,9 @@ func newGatewayRun(a *app) *cobra.Command {
 		Short:                 "Serve a profile's gateway, or have the supervisor do so",
 		Long: "Where a supervisor runs, as in Hermes' own image, it is asked to keep the profile's gateway up, and this command only\n" +
 			"waits until it is ended. Elsewhere, and with --no-supervise, the gateway is served here: GET /health for everybody,\n" +
-			"GET /v1/status and POST /v1/restart for who has the key (API_SERVER_KEY). There is one gateway a profile. SIGTERM\n" +
-			"lets requests finish first; SIGUSR1 does that too and asks to be started again.",
+			"and for who has the key (API_SERVER_KEY) the profile's sandboxes, their files and processes, and its add-ons;\n" +
+			"GET /v1/openapi.json describes all routes. There is one gateway a profile. SIGTERM lets requests finish first;\n" +
+			"SIGUSR1 does that too and asks to be started again.",
 		Example:     "hermes gateway run\nhermes -p coder gateway run --no-supervise\nhermes gateway run --no-supervise --replace",
 		Args:        noArguments,
 		Annotations: map[string]string{kindAnnotation: serves},
@@ -111,6 +113,15 @@ func (a *app) serveGateway(ctx context.Context, g agent, options gateway.Options
 		default: // it is asked already
 		}
 	})()
+	boxes := &gatewaySandboxes{app: a, agent: g, log: options.Log}
+	defer boxes.close()
+	if err := boxes.check(); err != nil && options.Problem == nil {
+		options.Problem = err
+	}
+	options.Sandboxes = func() (api.Sandboxes, error) { return boxes.open() }
+	addons := &gatewayAddons{app: a, agent: g, log: options.Log}
+	defer addons.close()
+	options.Addons = func() (api.Addons, error) { return addons.open() }
 	a.drains.Store(true)
 	err := gateway.Run(ctx, options)
 	if isA[*gateway.ConfigError](err) {

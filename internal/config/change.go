@@ -151,6 +151,8 @@ func complaints(path, text string) (found []string) {
 	note(nil, err)
 	_, err = c.AddOnIdle()
 	note(nil, err)
+	_, err = c.Tools()
+	note(nil, err)
 	dashboard, err := c.Dashboard()
 	note(dashboard.Ignored, err)
 	note(c.settings.odd, nil)

@@ -145,6 +145,8 @@ type Session struct {
 	Variables []string `json:"variables,omitempty"`
 	Functions []string `json:"functions,omitempty"`
 	Aliases   []string `json:"aliases,omitempty"`
+	// Home is where "~" leads; an older guest does not say.
+	Home string `json:"home,omitempty"`
 }
 
 // Failure is a request that could not be served.

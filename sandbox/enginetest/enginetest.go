@@ -89,7 +89,7 @@ func tests() []test {
 		reuseTests, nameTests, driftTests, requireTests, lifeTests, ephemeralTests, reaperTests,
 		backgroundTests, backgroundEndTests, backgroundInputTests, backgroundLogTests, backgroundEventTests,
 		postureTests, mountTests, networkTests, userTests, limitTests,
-		fileTests, fileCopyTests,
+		fileTests, fileCopyTests, ruleTests,
 	)
 }
 

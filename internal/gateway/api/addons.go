@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"net/http"
+	"sync"
 
 	"hermes.example/hermes/client"
 	"hermes.example/hermes/internal/addon"
@@ -18,6 +19,27 @@ type Addons interface {
 	Ensure(ctx context.Context, name string, progress func(addon.Progress)) (addon.Ensured, error)
 	Tools(ctx context.Context, f feature.Feature) ([]backend.Tool, error)
 	First(ctx context.Context, name, tool string, arguments json.RawMessage, progress func(addon.Progress)) (feature.Feature, backend.Result, error)
+}
+
+// lateAddons are opened by the first request that needs them; where that fails, the next one tries again.
+type lateAddons struct {
+	open func() (Addons, error)
+
+	mu  sync.Mutex
+	all Addons
+}
+
+func (l *lateAddons) get() (Addons, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.all == nil {
+		all, err := l.open()
+		if err != nil {
+			return nil, Problem(client.CodeUnavailable, err.Error())
+		}
+		l.all = all
+	}
+	return l.all, nil
 }
 
 var addonErrors = []code{client.CodeNotFound, client.CodeUnavailable, client.CodeTimeout}
@@ -64,7 +86,11 @@ func (a *API) addonOperations() []Operation {
 }
 
 func (a *API) listAddons(w http.ResponseWriter, r *http.Request) error {
-	status := a.Addons.Status(r.Context())
+	addons, err := a.addons.get()
+	if err != nil {
+		return err
+	}
+	status := addons.Status(r.Context())
 	list := client.AddonList{Addons: []client.Addon{}, Refusal: status.Refusal, Problem: status.Problem}
 	for _, f := range status.Features {
 		list.Addons = append(list.Addons, client.Addon{Name: f.Name, For: f.For, State: string(f.State), Wanted: f.Wanted, Lock: string(f.Lock), Missing: f.Missing, Reason: f.Reason})
@@ -74,16 +100,20 @@ func (a *API) listAddons(w http.ResponseWriter, r *http.Request) error {
 
 func (a *API) ensureAddon(w http.ResponseWriter, r *http.Request) error {
 	name := r.PathValue("feature")
+	addons, err := a.addons.get()
+	if err != nil {
+		return err
+	}
 	lasts(w)
 	if !wantsEvents(r) {
-		done, err := a.Addons.Ensure(r.Context(), name, nil)
+		done, err := addons.Ensure(r.Context(), name, nil)
 		if err != nil {
 			return err
 		}
 		return answer(w, http.StatusOK, client.AddonEnsured{Feature: name, Installed: done.Installed})
 	}
 	return a.tell(w, r, func(ctx context.Context, s *eventStream) error {
-		done, err := a.Addons.Ensure(ctx, name, func(p addon.Progress) {
+		done, err := addons.Ensure(ctx, name, func(p addon.Progress) {
 			s.send(client.EventProgress, "", client.AddonProgress{Feature: p.Feature, Phase: string(p.Phase), Done: p.Done, Total: p.Total, Size: p.Size})
 		})
 		if err != nil {
@@ -94,14 +124,18 @@ func (a *API) ensureAddon(w http.ResponseWriter, r *http.Request) error {
 }
 
 func (a *API) listTools(w http.ResponseWriter, r *http.Request) error {
-	features, err := a.Addons.Features(r.PathValue("feature"))
+	addons, err := a.addons.get()
+	if err != nil {
+		return err
+	}
+	features, err := addons.Features(r.PathValue("feature"))
 	if err != nil {
 		return err
 	}
 	lasts(w)
 	var last error
 	for _, f := range features {
-		tools, err := a.Addons.Tools(r.Context(), f)
+		tools, err := addons.Tools(r.Context(), f)
 		if err != nil {
 			last = err
 			continue
@@ -125,7 +159,11 @@ func (a *API) callTool(w http.ResponseWriter, r *http.Request) error {
 		return err
 	}
 	lasts(w)
-	f, result, err := a.Addons.First(r.Context(), r.PathValue("feature"), r.PathValue("tool"), text, nil)
+	addons, err := a.addons.get()
+	if err != nil {
+		return err
+	}
+	f, result, err := addons.First(r.Context(), r.PathValue("feature"), r.PathValue("tool"), text, nil)
 	if err != nil {
 		return err
 	}

@@ -43,15 +43,21 @@ type Gateway interface {
 
 // Options are what an API works with.
 type Options struct {
-	Gateway   Gateway
-	Sandboxes Sandboxes
-	Addons    Addons
-	Log       *slog.Logger
+	Gateway Gateway
+	// Open opens the sandboxes, for the first request that needs them. They are the caller's to close.
+	Open func() (Sandboxes, error)
+	// Addons opens the add-ons, in the same way.
+	Addons func() (Addons, error)
+	Log    *slog.Logger
 }
 
 // API answers requests. Its life: New, Handler as long as the gateway serves, Drain when that ends.
 type API struct {
 	Options
+	Sandboxes Sandboxes
+	late      *late
+	addons    lateAddons
+
 	mux      *http.ServeMux
 	document []byte
 	metrics  *Metrics
@@ -68,6 +74,9 @@ type API struct {
 // New makes an API.
 func New(o Options) *API {
 	a := &API{Options: o, mux: http.NewServeMux(), metrics: newMetrics(), draining: make(chan struct{})}
+	a.late = &late{open: o.Open}
+	a.Sandboxes = a.late
+	a.addons.open = o.Addons
 	a.life, a.end = context.WithCancel(context.Background())
 	if a.Log == nil {
 		a.Log = slog.New(slog.DiscardHandler)
@@ -104,7 +113,14 @@ func (a *API) serve(o Operation) http.Handler {
 			Refuse(w, problemOf(err))
 			return
 		}
-		if err := o.Handle(w, r); err != nil {
+		var err error
+		if o.inside() {
+			err = a.late.ready()
+		}
+		if err == nil {
+			err = o.Handle(w, r)
+		}
+		if err != nil {
 			a.fail(w, r, err)
 		}
 	})

@@ -1,6 +1,9 @@
 package api
 
-import "net/http"
+import (
+	"net/http"
+	"slices"
+)
 
 // Operation is one line of the table: a route with all that the document says of it, and what answers it. The mux and
 // the document are made of the same table, so that neither has what the other lacks.
@@ -84,6 +87,11 @@ const (
 
 // jsonLimit is how large a body of JSON may be.
 const jsonLimit = 1 << 20
+
+// inside says whether it is about sandboxes.
+func (o Operation) inside() bool {
+	return slices.Contains([]string{"sandboxes", "exec", "files", "processes"}, o.Tag)
+}
 
 // limit is how many bytes of a body are taken, or a negative number.
 func (o Operation) limit() int64 {

@@ -147,19 +147,21 @@ func (a *API) startProcess(w http.ResponseWriter, r *http.Request) error {
 	if err := decode(w, r, &asked); err != nil {
 		return err
 	}
-	timeout, ok := seconds(asked.Timeout)
-	if !ok {
-		return bad("timeout must be a number of seconds")
+	task := r.PathValue("task")
+	c, err := command(task, "", client.Exec{Line: asked.Line, Argv: asked.Argv, Session: asked.Session, Env: asked.Env, Cwd: asked.Cwd, Timeout: asked.Timeout})
+	if err != nil {
+		return err
+	}
+	if asked.Window < 0 {
+		return bad("cannot start a process: its window must not be negative")
 	}
 	forwarded, err := a.Sandboxes.Forwarded()
 	if err != nil {
 		return err
 	}
-	b := sandbox.Background{
-		Command: sandbox.Command{Argv: asked.Argv, Line: asked.Line, Env: forwarded.Under(asked.Env), Cwd: asked.Cwd, Timeout: timeout, Window: asked.Window,
-			ID: processID(a.Sandboxes.Identity(r.PathValue("task")), r.Header.Get(client.IdempotencyKey))},
-		Name: asked.Name, Input: asked.Input, Watch: asked.Watch, Notify: asked.Notify,
-	}
+	c.Env, c.Window = forwarded.Under(c.Env), asked.Window
+	c.ID = processID(a.Sandboxes.Identity(task), r.Header.Get(client.IdempotencyKey))
+	b := sandbox.Background{Command: c.Command, Name: asked.Name, Input: asked.Input, Watch: asked.Watch, Notify: asked.Notify}
 	lasts(w)
 	return a.use(r, made, func(box *sandbox.Sandbox) error {
 		start := box.Start
@@ -205,6 +207,9 @@ func killProcess(q *query) processAction {
 func writeProcess(q *query) processAction {
 	end := q.Bool("close")
 	return func(p *sandbox.Process, w http.ResponseWriter, r *http.Request) error {
+		if _, err := p.Poll(r.Context()); err != nil { // who writes nothing is to know, too, that there is none
+			return err
+		}
 		data, err := io.ReadAll(newInflow(w, r))
 		if err != nil {
 			return received(err)

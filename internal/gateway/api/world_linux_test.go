@@ -44,7 +44,7 @@ func newWorld(t *testing.T) *world {
 	if err != nil {
 		t.Fatal(err)
 	}
-	w := &world{t: t, api: api.New(api.Options{Gateway: still{}, Sandboxes: sandboxes})}
+	w := &world{t: t, api: api.New(api.Options{Gateway: still{}, Open: func() (api.Sandboxes, error) { return sandboxes, nil }})}
 	w.server = httptest.NewServer(w.api.Handler())
 	w.client, err = client.New(w.server.URL, "", client.Options{Patience: 20 * time.Second})
 	if err != nil {
