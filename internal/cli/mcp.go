@@ -100,7 +100,8 @@ func (a *app) mcpDoor(g agent, o *mcpOptions) (door *mcp.Door, release func(), e
 	if err != nil {
 		return nil, nil, unknownEngine(err)
 	}
-	use, err := a.mcpAddons(g, lookup, log)
+	addons := &gatewayAddons{app: a, agent: g, log: log}
+	use, err := addons.open()
 	if err == nil {
 		if options.Spec != nil {
 			options.Spec.Ephemeral = !boxes.KeepsFiles()
@@ -111,7 +112,7 @@ func (a *app) mcpDoor(g agent, o *mcpOptions) (door *mcp.Door, release func(), e
 		return nil, nil, errors.Join(err, boxes.Close())
 	}
 	return door, func() {
-		use.Close()
+		addons.close()
 		a.close(boxes)
 	}, nil
 }
@@ -119,13 +120,6 @@ func (a *app) mcpDoor(g agent, o *mcpOptions) (door *mcp.Door, release func(), e
 // warner logs what is worth a line beside what a client is told.
 func (a *app) warner() *slog.Logger {
 	return slog.New(slog.NewTextHandler(a.stderr, &slog.HandlerOptions{Level: slog.LevelWarn}))
-}
-
-// mcpAddons are the profile's add-ons, for a server that has nobody to ask.
-func (a *app) mcpAddons(g agent, lookup config.Lookup, log *slog.Logger) (*configured.Addons, error) {
-	options := a.addonOptions()
-	options.Log = log
-	return configured.OpenAddons(configured.AddonOptions{Lookup: lookup, Dir: g.dir(), Store: a.addonStore(), Addons: options, Say: func(line string) { log.Warn(line) }})
 }
 
 func newMCPDoor(g agent, boxes *configured.Sandboxes, use *configured.Addons, task string, lookup config.Lookup, log *slog.Logger) (*mcp.Door, error) {
