@@ -98,7 +98,7 @@ func outside(r backend.Result) (*mcp.CallToolResult, error) {
 }
 
 // lookEvery is how often it is looked which add-ons are there: somebody else may install some.
-const lookEvery = 15 * time.Second
+const lookEvery = 5 * time.Second
 
 // lookAtAddons keeps the list of tools as it should be, as long as the door is open.
 func (d *Door) lookAtAddons() {
@@ -196,7 +196,7 @@ func (d *Door) callFeature(ctx context.Context, request *mcp.CallToolRequest, f 
 	}
 	defer leave()
 	arguments := request.Params.Arguments
-	if len(arguments) == 0 {
+	if len(arguments) == 0 || string(arguments) == "null" {
 		arguments = json.RawMessage("{}")
 	}
 	result, err := d.Addons.Call(ctx, f, tool, arguments, 0)
