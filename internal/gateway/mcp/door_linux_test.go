@@ -3,6 +3,7 @@ package mcp
 import (
 	"context"
 	"fmt"
+	"io"
 	"slices"
 	"strings"
 	"testing"
@@ -211,5 +212,19 @@ func TestShutdownLetsCallsFinishAndThenInterrupts(t *testing.T) {
 	<-ended
 	if got := w.sleepers("4446"); got != "0" {
 		t.Errorf("%s are left", got)
+	}
+}
+
+// A pipe of a few requests gets its answers, though it has said its last before the first of them.
+func TestTheLastRequestsAreAnswered(t *testing.T) {
+	w := newWorld(t, nil)
+	var out strings.Builder
+	in := io.NopCloser(strings.NewReader(initialize + "\n" + `{"jsonrpc":"2.0","method":"notifications/initialized"}` + "\n" + ping + "\n" +
+		`{"jsonrpc":"2.0","id":8,"method":"tools/call","params":{"name":"terminal","arguments":{"command":"echo $((6*7))"}}}`))
+	if err := w.door.ServeLines(t.Context(), in, &out); err != nil {
+		t.Error(err)
+	}
+	if got := out.String(); !strings.Contains(got, `"id":7,"result":{}`) || !strings.Contains(got, "42") || strings.Count(got, "\n") != 3 {
+		t.Errorf("the answers are %s", got)
 	}
 }

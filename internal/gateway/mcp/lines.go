@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"io"
 	"sync"
+	"time"
 
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
 	"github.com/modelcontextprotocol/go-sdk/mcp"
@@ -45,6 +46,10 @@ type lines struct {
 	closed chan struct{}
 	once   sync.Once
 	mu     sync.Mutex // one message is written at a time
+
+	owed     sync.Mutex
+	requests int           // that have no answer yet
+	answered chan struct{} // tells that one has
 }
 
 type line struct {
@@ -53,7 +58,7 @@ type line struct {
 }
 
 func (l *lines) Connect(context.Context) (mcp.Connection, error) {
-	l.read, l.closed = make(chan line), make(chan struct{})
+	l.read, l.closed, l.answered = make(chan line), make(chan struct{}), make(chan struct{}, 1)
 	// It ends with the input, which cannot be interrupted on every system: at the latest with the process.
 	go l.receive()
 	return l, nil
@@ -66,6 +71,7 @@ func (l *lines) receive() {
 		var next line
 		switch {
 		case err != nil:
+			l.finish()
 			next.err = err
 		case !whole:
 			l.complain(jsonrpc.CodeInvalidRequest, fmt.Sprintf("the message has more than %d bytes", MostMessage))
@@ -78,6 +84,9 @@ func (l *lines) receive() {
 				continue
 			}
 		}
+		if request, ok := next.message.(*jsonrpc.Request); ok && request.IsCall() {
+			l.owe(1)
+		}
 		select {
 		case l.read <- next:
 		case <-l.closed:
@@ -87,6 +96,38 @@ func (l *lines) receive() {
 			return
 		}
 	}
+}
+
+// lastAnswers is how long a client that has said its last is given answers: it may be a pipe of a few requests.
+const lastAnswers = time.Second
+
+// finish waits until every request is answered, for a moment.
+func (l *lines) finish() {
+	end := time.NewTimer(lastAnswers)
+	defer end.Stop()
+	for l.owe(0) > 0 {
+		select {
+		case <-l.answered:
+		case <-l.closed:
+			return
+		case <-end.C:
+			return
+		}
+	}
+}
+
+// owe counts requests without an answer, and says how many there are.
+func (l *lines) owe(more int) int {
+	l.owed.Lock()
+	defer l.owed.Unlock()
+	l.requests += more
+	if more < 0 {
+		select {
+		case l.answered <- struct{}{}:
+		default:
+		}
+	}
+	return l.requests
 }
 
 // readLine reads a line without what surrounds it. Of one that is too long nothing is kept.
@@ -134,6 +175,9 @@ func (l *lines) Write(ctx context.Context, message jsonrpc.Message) error {
 	text, err := jsonrpc.EncodeMessage(message)
 	if err != nil {
 		return fmt.Errorf("cannot write a message: %w", err)
+	}
+	if _, ok := message.(*jsonrpc.Response); ok {
+		defer l.owe(-1)
 	}
 	return l.write(text)
 }
