@@ -113,6 +113,9 @@ var (
 	ErrExists = errors.New("the sandbox exists already")
 	// ErrGone means that a sandbox ended while it was used.
 	ErrGone = errors.New("the sandbox has ended")
+	// ErrMayHaveRun comes with ErrGone where a command was sent and not answered: it
+	// must not be sent again.
+	ErrMayHaveRun = errors.New("whether the command ran is not known")
 	// ErrClosed means that a hold on a sandbox was given up.
 	ErrClosed = errors.New("this hold on the sandbox is closed")
 )

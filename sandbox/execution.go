@@ -168,7 +168,7 @@ func (x *execution) begin(ctx context.Context) (*stream, bool, error) {
 			line, err = conn.openCommand(ctx, wire.TypeExec, x.request)
 		}
 		if err != nil {
-			return nil, false, fmt.Errorf("cannot run the command: %w", errors.Join(ErrGone, err))
+			return nil, false, fmt.Errorf("cannot run the command: %w: %w (%w)", ErrGone, ErrMayHaveRun, err)
 		}
 	}
 	x.use(line)

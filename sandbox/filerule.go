@@ -1,6 +1,7 @@
 package sandbox
 
 import (
+	"context"
 	"errors"
 
 	"hermes.example/hermes/internal/wire"
@@ -35,6 +36,13 @@ var (
 func (f Files) Under(rule FileRule) Files {
 	f.rule = &rule
 	return f
+}
+
+// Check says whether the rule allows to write a file, whose directory need not exist yet, without changing anything.
+// Whether the write then succeeds is for the write to show.
+func (f Files) Check(ctx context.Context, path string) error {
+	_, err := f.ask(ctx, wire.File{Op: wire.FileCheck, Path: []byte(path)})
+	return cannotFile("write", path, err)
 }
 
 func (r *FileRule) request(op wire.FileOp) *wire.FileRule {

@@ -28,6 +28,7 @@ type Sandbox struct {
 	conn *connection
 	// closed is set with mu, and read without: who has mu may wait for a sandbox to be made.
 	closed  atomic.Bool
+	remade  atomic.Int64
 	running map[hangUp]struct{}
 }
 
@@ -87,6 +88,10 @@ func (s *Sandbox) Shell(ctx context.Context, c Command) (Result, error) {
 // Session returns the named session of the sandbox. It is made by its first
 // command and lives as long as the sandbox runs, and on in one that replaces it.
 func (s *Sandbox) Session(name string) *Session { return &Session{s, name} }
+
+// Recreations is how often the sandbox had ended and was made anew for something that
+// was asked of this hold. Of a command and of a process its result says so, too.
+func (s *Sandbox) Recreations() int { return int(s.remade.Load()) }
 
 // Posture finds out what is enforced.
 func (s *Sandbox) Posture(ctx context.Context) (Posture, error) {
@@ -214,6 +219,7 @@ func (s *Sandbox) connected(ctx context.Context) (conn *connection, recreated bo
 		s.conn = nil
 		return nil, false, err
 	}
+	s.remade.Add(1)
 	return s.conn, true, nil
 }
 

@@ -7,7 +7,8 @@ import (
 	"hermes.example/hermes/internal/configured"
 )
 
-// gatewayAddons are those of a profile whose gateway is served here. They are opened when they are needed.
+// gatewayAddons are those of a profile whose gateway is served here, for all of its doors. They are opened when they are
+// needed.
 type gatewayAddons struct {
 	app   *app
 	agent agent
@@ -27,10 +28,7 @@ func (g *gatewayAddons) open() (*configured.Addons, error) {
 	if err != nil {
 		return nil, err
 	}
-	options := configured.AddonOptions{Lookup: lookup, Dir: g.agent.dir(), Store: g.app.addonStore(), Addons: g.app.addonOptions(),
-		Say: func(line string) { g.log.Warn(line) }}
-	options.Addons.Log = g.log
-	g.addons, err = configured.OpenAddons(options)
+	g.addons, err = g.app.mcpAddons(g.agent, lookup, g.log)
 	return g.addons, err
 }
 

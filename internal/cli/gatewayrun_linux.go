@@ -13,6 +13,7 @@ import (
 	"hermes.example/hermes/internal/config"
 	"hermes.example/hermes/internal/gateway"
 	"hermes.example/hermes/internal/gateway/api"
+	"hermes.example/hermes/internal/gateway/mcp"
 	"hermes.example/hermes/internal/profile"
 	"hermes.example/hermes/internal/ready"
 	"hermes.example/hermes/internal/roster"
@@ -90,8 +91,8 @@ func (a *app) handOver(ctx context.Context, name string, here bool) (kept bool, 
 }
 
 func (a *app) serveGateway(ctx context.Context, g agent, options gateway.Options) error {
-	if os.Geteuid() == 0 && !config.Switch(a.lookup, "HERMES_ALLOW_ROOT_GATEWAY") {
-		return settings(errors.New("cannot run a gateway as root: what it does must not have all rights; run it as another user, or set HERMES_ALLOW_ROOT_GATEWAY=1"))
+	if os.Geteuid() == 0 && !config.Switch(a.lookup, allowRoot) {
+		return settings(errors.New("cannot run a gateway as root: what it does must not have all rights; run it as another user, or set " + allowRoot + "=1"))
 	}
 	if g.name == profile.Default {
 		if err := g.needHome(); err != nil {
@@ -122,24 +123,14 @@ func (a *app) serveGateway(ctx context.Context, g agent, options gateway.Options
 	addons := &gatewayAddons{app: a, agent: g, log: options.Log}
 	defer addons.close()
 	options.Addons = func() (api.Addons, error) { return addons.open() }
+	models := &gatewayMCP{sandboxes: boxes, addons: addons}
+	options.MCP = mcp.Lazily(models.open)
 	a.drains.Store(true)
 	err := gateway.Run(ctx, options)
 	if isA[*gateway.ConfigError](err) {
 		return settings(err)
 	}
 	return err
-}
-
-func (a *app) gatewaySettings(g agent) (config.Gateway, error) {
-	lookup, err := a.settled(g)
-	if err != nil {
-		return config.Gateway{}, err
-	}
-	c, err := config.Load(lookup)
-	if err != nil {
-		return config.Gateway{}, err
-	}
-	return c.Gateway()
 }
 
 // onSignal calls do for each signal until the returned function is called.

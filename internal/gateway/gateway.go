@@ -6,6 +6,7 @@
 package gateway
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -35,6 +36,12 @@ type Records interface {
 	StopPlanned(profile string, pid int) bool
 }
 
+// MCP is a door for models. Shutdown lets its calls finish until the context ends, and ends its sessions.
+type MCP interface {
+	http.Handler
+	Shutdown(context.Context)
+}
+
 // Options are what a gateway works with.
 type Options struct {
 	// Profile is whose gateway it is, and Dir that one's directory.
@@ -45,7 +52,7 @@ type Options struct {
 	// Addons opens the profile's add-ons, in the same way.
 	Addons func() (api.Addons, error)
 	// MCP serves MCP clients at /mcp; nil for none.
-	MCP http.Handler
+	MCP MCP
 	// Problem is why there are no settings; nil if there are.
 	Problem error
 	// Records is nil for a gateway that writes nothing down: one that somebody runs by hand beside a supervisor

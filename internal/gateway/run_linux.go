@@ -1,17 +1,14 @@
 package gateway
 
 import (
-	"cmp"
 	"context"
 	"fmt"
-	"log/slog"
 	"net"
 	"net/http"
 	"os"
 	"sync"
 	"time"
 
-	"hermes.example/hermes/internal/config"
 	"hermes.example/hermes/internal/listen"
 )
 
@@ -98,11 +95,7 @@ func (g *gateway) listen(ctx context.Context) (net.Listener, error) {
 	if err != nil {
 		return nil, fmt.Errorf("%w; every profile needs a port of its own (API_SERVER_PORT)", err)
 	}
-	limit := connections{most: int64(connectionsPerPlace * cmp.Or(g.Settings.Concurrency, config.DefaultGatewayConcurrency))}
-	g.server = &http.Server{
-		Handler: g.handler, ReadHeaderTimeout: 10 * time.Second, ReadTimeout: time.Minute, IdleTimeout: 2 * time.Minute,
-		MaxHeaderBytes: 64 << 10, ErrorLog: slog.NewLogLogger(g.Log.Handler(), slog.LevelDebug), ConnState: limit.watch,
-	}
+	g.server = newServer(g.handler, g.Settings, g.Log)
 	go func() { g.failed <- g.server.Serve(listener) }()
 	return listener, nil
 }
@@ -123,6 +116,9 @@ func (g *gateway) drain(end error) error {
 	defer cancel()
 	var told sync.WaitGroup
 	told.Go(func() { g.door.api.Drain(ctx) }) // or Shutdown would wait for those who follow something
+	if g.MCP != nil {
+		told.Go(func() { g.MCP.Shutdown(ctx) })
+	}
 	defer told.Wait()
 	if err := g.server.Shutdown(ctx); err != nil {
 		g.Log.Warn("requests were cut off: they did not end in time", "within", DrainTime)

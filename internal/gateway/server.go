@@ -21,7 +21,7 @@ type door struct {
 	restart chan struct{}
 	api     *api.API
 	keeper  *doorkeeper
-	mcp     http.Handler // nil for none
+	mcp     MCP // nil for none
 }
 
 func newDoor(o Options, pid int, now time.Time) *door {

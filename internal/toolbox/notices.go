@@ -2,6 +2,7 @@ package toolbox
 
 import (
 	"context"
+	"fmt"
 	"sync"
 	"time"
 )
@@ -23,6 +24,7 @@ type notices struct {
 	tasks sync.WaitGroup
 
 	mu          sync.Mutex
+	closed      bool
 	queue       []Notice
 	dropped     int
 	subscribers map[*func(Notice)]struct{}
@@ -34,8 +36,20 @@ func (n *notices) open() {
 }
 
 func (n *notices) close() {
+	n.mu.Lock()
+	n.closed = true
+	n.mu.Unlock()
 	n.stop()
 	n.tasks.Wait()
+}
+
+// begin runs what fills the queue, unless it is closed.
+func (n *notices) begin(task func(context.Context)) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	if !n.closed {
+		n.tasks.Go(func() { task(n.ctx) })
+	}
 }
 
 func (n *notices) add(notice Notice) {
@@ -57,6 +71,9 @@ func (t *Toolbox) Notices() []Notice {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	all := n.queue
+	if n.dropped > 0 {
+		all = append([]Notice{{Time: t.now(), Text: fmt.Sprintf("%d earlier notices are no longer kept", n.dropped)}}, all...)
+	}
 	n.queue, n.dropped = nil, 0
 	return all
 }

@@ -3,7 +3,13 @@ package toolbox
 import (
 	"context"
 	"errors"
+	"strings"
 	"time"
+	"unicode"
+	"unicode/utf8"
+
+	"hermes.example/hermes/internal/wire"
+	"hermes.example/hermes/sandbox"
 )
 
 // ProcessInput asks for something about background processes.
@@ -57,5 +63,79 @@ type ProcessState struct {
 
 // Process does what the action says.
 func (t *Toolbox) Process(ctx context.Context, in ProcessInput) (ProcessOutput, error) {
-	return ProcessOutput{}, errors.New("cannot look after processes: not built yet")
+	out, err := t.process(ctx, in)
+	if err == nil {
+		out.Notices = t.Notices()
+	}
+	return out, err
+}
+
+func (t *Toolbox) process(ctx context.Context, in ProcessInput) (ProcessOutput, error) {
+	actions := map[string]func(*inquiry) error{
+		"poll": (*inquiry).poll, "log": (*inquiry).log, "wait": (*inquiry).wait, "kill": (*inquiry).kill, "write": (*inquiry).write,
+	}
+	act, known := actions[in.Action]
+	switch {
+	case in.Action == "start":
+		return t.startProcess(ctx, in)
+	case in.Action == "list":
+		act = (*inquiry).list
+	case !known:
+		return ProcessOutput{}, refuse("cannot do %q with processes: the actions are start, list, poll, log, wait, kill and write", in.Action)
+	case in.ProcessID == "":
+		return ProcessOutput{}, refuse("cannot %s a process: give its process_id; the action list has them", in.Action)
+	}
+	_, secrets, err := t.environment()
+	if err != nil {
+		return ProcessOutput{}, err
+	}
+	var out ProcessOutput
+	recreated, err := t.use(ctx, func(box *sandbox.Sandbox) error {
+		out = ProcessOutput{}
+		q := &inquiry{ctx: ctx, tools: t, box: box, in: in, out: &out, secrets: secrets}
+		if in.Action != "list" {
+			if err := q.find(); err != nil {
+				return err
+			}
+		}
+		return act(q)
+	})
+	if recreated {
+		out.Recreated = true
+		out.Notes = append(out.Notes, recreatedNote)
+	}
+	return out, refusal(err)
+}
+
+// refusal makes what the sandbox did not accept something that a model can act on.
+func refusal(err error) error {
+	var failure *wire.Failure
+	if errors.As(err, &failure) {
+		return &Refusal{oneLine(err)}
+	}
+	return err
+}
+
+// longestName is how long the name of a process may be.
+const longestName = 64
+
+func (t *Toolbox) startProcess(ctx context.Context, in ProcessInput) (ProcessOutput, error) {
+	if err := checkCommand(in.Command, in.Workdir); err != nil {
+		return ProcessOutput{}, err
+	}
+	if len(in.Name) > longestName || strings.HasPrefix(in.Name, "proc_") || strings.ContainsFunc(in.Name, unicode.IsControl) || !utf8.ValidString(in.Name) {
+		return ProcessOutput{}, refuse("cannot start the process: the name %.80q cannot be used; it has at most %d bytes in one line and does not begin with proc_, as ids do", in.Name, longestName)
+	}
+	r := startRequest{command: in.Command, workdir: in.Workdir, name: in.Name, input: in.Input, notify: in.NotifyOnComplete, watch: in.WatchPatterns}
+	if in.Timeout != nil {
+		if *in.Timeout <= 0 {
+			return ProcessOutput{}, refuse("cannot start the process: the timeout %d is not above 0; leave it out to let it run until it ends", *in.Timeout)
+		}
+		r.timeout = time.Duration(*in.Timeout) * time.Second
+	}
+	s, err := t.start(ctx, r)
+	if err != nil {
+		return ProcessOutput{}, err
+	}
+	return ProcessOutput{Process: &s.state, Notes: s.notes, Recreated: s.recreated}, nil
 }

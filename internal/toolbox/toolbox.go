@@ -56,6 +56,13 @@ type Toolbox struct {
 	log      *slog.Logger
 	now      func() time.Time
 
+	// beat is how often a command that runs is reported.
+	beat time.Duration
+
+	mu         sync.Mutex
+	last       lastBox
+	hasSession bool
+
 	// starting is held while a process is started, so that two do not take one place.
 	starting sync.Mutex
 	notices  notices
@@ -63,7 +70,8 @@ type Toolbox struct {
 
 // New returns the tools of a session in a place.
 func New(o Options) *Toolbox {
-	t := &Toolbox{place: o.Place, session: o.Session, home: o.Home, settings: o.Settings, secrets: o.Secrets, log: o.Log, now: o.Now}
+	t := &Toolbox{place: o.Place, session: o.Session, home: o.Home, settings: o.Settings, secrets: o.Secrets, log: o.Log, now: o.Now,
+		beat: 5 * time.Second}
 	if t.secrets == nil {
 		t.secrets = func() []config.Secret { return nil }
 	}

@@ -39,6 +39,8 @@ const (
 	// FileRuled is another operation, under a rule. It has a name of its own so that a guest that knows no rules
 	// refuses it, instead of carrying it out without.
 	FileRuled FileOp = "ruled"
+	// FileCheck says whether a rule would allow to write a file, and changes nothing. There is none without a rule.
+	FileCheck FileOp = "check"
 )
 
 // File asks for something about files. Names are bytes, because Linux holds them to nothing else.

@@ -29,7 +29,14 @@ func ruleBounds(t *testing.T, s *suite) {
 		ln -s in/file safe/near; ln -s "$top/safe/in" safe/absolute; ln -s ../other safe/out; ln -s "$top/other/file" safe/outfile; ln -s nowhere safe/dangling
 		ln -s safe way; ln -s ../../other safe/in/up`)
 	f, ctx := b.under(nil, "/workspace/safe", "/workspace/missing"), bounded(t)
-	write := func(path string) error { return f.WriteFile(ctx, path, []byte("new"), 0) }
+	write := func(path string) error {
+		checked := f.files.Check(ctx, f.paths.in(path))
+		err := f.WriteFile(ctx, path, []byte("new"), 0)
+		if (checked == nil) != (err == nil) || errors.Is(checked, sandbox.ErrOutside) != errors.Is(err, sandbox.ErrOutside) {
+			t.Errorf("%s is checked to %v and written to %v", path, checked, err)
+		}
+		return err
+	}
 	for path, want := range map[string]error{
 		"/workspace/safe/fresh": nil, "/workspace/safe/near": nil, "/workspace/safe/absolute/fresh": nil, "/workspace/way/in/fresh2": nil,
 		"/workspace/safe/../safe/in/dots": nil,
@@ -51,6 +58,8 @@ func ruleBounds(t *testing.T, s *suite) {
 		err  error
 		want error
 	}{
+		{"check where directories are missing", f.files.Check(ctx, f.paths.in("/workspace/safe/new/deep/file")), nil},
+		{"check where they are missing outside", f.files.Check(ctx, f.paths.in("/workspace/safe/out/deep/file")), sandbox.ErrOutside},
 		{"mkdir beneath", f.Mkdir(ctx, "/workspace/safe/a/b/c", 0, true), nil},
 		{"mkdir that is there", f.Mkdir(ctx, "/workspace/safe/a/b", 0, true), nil},
 		{"mkdir through a link that stays inside", f.Mkdir(ctx, "/workspace/safe/absolute/x/y", 0, true), nil},

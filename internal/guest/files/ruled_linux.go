@@ -1,6 +1,7 @@
 package files
 
 import (
+	"errors"
 	"fmt"
 	"os"
 
@@ -14,6 +15,8 @@ import (
 func (s *service) ruled(op wire.FileOp) error {
 	switch op {
 	case wire.FileRead, wire.FileStat, wire.FileList, wire.FileMkdir, wire.FileRemove:
+	case wire.FileCheck:
+		return s.done(s.check())
 	case wire.FileWrite:
 		if s.req.Append {
 			return &refusal{"nothing is appended under a rule"}
@@ -25,6 +28,25 @@ func (s *service) ruled(op wire.FileOp) error {
 		return &refusal{"no directory is removed with what is in it under a rule"}
 	}
 	return s.do(op)
+}
+
+// check finds where a file would be written, or the directory in which its own would be made.
+func (s *service) check() error {
+	dir, base, err := s.target()
+	if err == nil {
+		defer unix.Close(dir)
+		_, err = s.modeFor(dir, base)
+		return err
+	}
+	name, cleanErr := rooted.Clean(s.path(), deepest)
+	if !absent(err) || cleanErr != nil {
+		return errors.Join(err, cleanErr)
+	}
+	root, _, err := s.beneath(name)
+	if err == nil {
+		root.Close()
+	}
+	return err
 }
 
 // target is the directory and the name of what is written. Under a rule a link is written through, as by a command:

@@ -19,7 +19,7 @@ type Options struct {
 	Limit int
 	// Secrets are values that are not shown.
 	Secrets []string
-	// Home is where the file goes, below cache/terminal-output.
+	// Home is where the file goes, below cache/terminal-output; empty means that there is none.
 	Home string
 	Now  func() time.Time
 }
@@ -64,6 +64,9 @@ func (c *Capture) take(p []byte) {
 
 // overflow begins the file, with all there is so far.
 func (c *Capture) overflow(all []byte) {
+	if c.options.Home == "" {
+		return
+	}
 	file, err := newSpill(c.options.Home, c.options.Now())
 	if err != nil {
 		c.spillErr = err

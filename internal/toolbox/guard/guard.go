@@ -162,3 +162,20 @@ func assigns(word string) bool {
 }
 
 func base(word string) string { return word[strings.LastIndexByte(word, '/')+1:] }
+
+// Last is the program with its words that a line runs last: usually the one whose status is the line's.
+func Last(line string) []string {
+	if len(line) > looked {
+		return nil
+	}
+	all := commands(line, 0)
+	for _, c := range slices.Backward(all) {
+		if _, words := c.program(); len(words) > 0 && !slices.Contains(closers, words[0]) {
+			return words
+		}
+	}
+	return nil
+}
+
+// closers are words of the shell that end a compound command.
+var closers = []string{"fi", "done", "esac", "}"}
