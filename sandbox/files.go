@@ -36,7 +36,7 @@ func (s *Sandbox) Files(root string) Files { return Files{box: s, root: root} }
 var ErrTooLarge = errors.New("larger than the limit")
 
 // ErrRefused means that something is not as the request takes it to be: a directory instead of a file, a device, a
-// file of the kernel's, a name that cannot be one.
+// file of the kernel's, a name that cannot be one, input for a process that takes none.
 var ErrRefused = errors.New("refused")
 
 // fileError is what the guest said about a file.
@@ -54,7 +54,7 @@ func (e *fileError) Is(target error) bool {
 		return target == fs.ErrPermission
 	case wire.FailureTooLarge:
 		return target == ErrTooLarge
-	case wire.FailureRefused:
+	case wire.FailureRefused, wire.FailureBadRequest:
 		return target == ErrRefused
 	case wire.FailureOutside:
 		return target == ErrOutside

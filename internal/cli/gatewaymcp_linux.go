@@ -1,26 +1,17 @@
 package cli
 
-import (
-	"sync"
+import "hermes.example/hermes/internal/gateway/mcp"
 
-	"hermes.example/hermes/internal/configured"
-	"hermes.example/hermes/internal/gateway/mcp"
-)
-
-// gatewayMCP is the door for models of a profile whose gateway is served here. It shares the gateway's sandboxes.
+// gatewayMCP is the door for models of a profile whose gateway is served here. It shares the gateway's sandboxes and add-ons.
 type gatewayMCP struct {
 	sandboxes *gatewaySandboxes
-
-	mu     sync.Mutex
-	addons *configured.Addons
+	addons    *gatewayAddons
 }
 
 // gatewayTask is the task that models work in which come through a gateway.
 const gatewayTask = "default"
 
 func (g *gatewayMCP) open() (*mcp.Door, error) {
-	g.mu.Lock()
-	defer g.mu.Unlock()
 	a, agent, log := g.sandboxes.app, g.sandboxes.agent, g.sandboxes.log
 	boxes, err := g.sandboxes.open()
 	if err != nil {
@@ -30,18 +21,9 @@ func (g *gatewayMCP) open() (*mcp.Door, error) {
 	if err != nil {
 		return nil, err
 	}
-	if g.addons == nil {
-		if g.addons, err = a.mcpAddons(agent, lookup, log); err != nil {
-			return nil, err
-		}
+	addons, err := g.addons.open()
+	if err != nil {
+		return nil, err
 	}
-	return newMCPDoor(agent, boxes, g.addons, gatewayTask, lookup, log)
-}
-
-func (g *gatewayMCP) close() {
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	if g.addons != nil {
-		g.addons.Close()
-	}
+	return newMCPDoor(agent, boxes, addons, gatewayTask, lookup, log)
 }

@@ -120,8 +120,10 @@ func (a *app) serveGateway(ctx context.Context, g agent, options gateway.Options
 		options.Problem = err
 	}
 	options.Sandboxes = func() (api.Sandboxes, error) { return boxes.open() }
-	models := &gatewayMCP{sandboxes: boxes}
-	defer models.close()
+	addons := &gatewayAddons{app: a, agent: g, log: options.Log}
+	defer addons.close()
+	options.Addons = func() (api.Addons, error) { return addons.open() }
+	models := &gatewayMCP{sandboxes: boxes, addons: addons}
 	options.MCP = mcp.Lazily(models.open)
 	a.drains.Store(true)
 	err := gateway.Run(ctx, options)

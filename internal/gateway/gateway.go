@@ -49,6 +49,8 @@ type Options struct {
 	Settings     config.Gateway
 	// Sandboxes opens the profile's, when they are needed first. They are the caller's to close, after the gateway.
 	Sandboxes func() (api.Sandboxes, error)
+	// Addons opens the profile's add-ons, in the same way.
+	Addons func() (api.Addons, error)
 	// MCP serves MCP clients at /mcp; nil for none.
 	MCP MCP
 	// Problem is why there are no settings; nil if there are.

@@ -27,7 +27,7 @@ type door struct {
 func newDoor(o Options, pid int, now time.Time) *door {
 	d := &door{profile: o.Profile, pid: pid, started: now, restart: make(chan struct{}, 1), mcp: o.MCP}
 	d.state.Store(Starting)
-	d.api = api.New(api.Options{Gateway: d, Open: o.Sandboxes, Log: o.Log})
+	d.api = api.New(api.Options{Gateway: d, Open: o.Sandboxes, Addons: o.Addons, Log: o.Log})
 	d.keeper = newDoorkeeper(o.Settings, d.api.Metrics(), func() bool { return d.state.Load() == Draining })
 	return d
 }

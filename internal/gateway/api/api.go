@@ -46,7 +46,9 @@ type Options struct {
 	Gateway Gateway
 	// Open opens the sandboxes, for the first request that needs them. They are the caller's to close.
 	Open func() (Sandboxes, error)
-	Log  *slog.Logger
+	// Addons opens the add-ons, in the same way.
+	Addons func() (Addons, error)
+	Log    *slog.Logger
 }
 
 // API answers requests. Its life: New, Handler as long as the gateway serves, Drain when that ends.
@@ -54,6 +56,7 @@ type API struct {
 	Options
 	Sandboxes Sandboxes
 	late      *late
+	addons    lateAddons
 
 	mux      *http.ServeMux
 	document []byte
@@ -73,6 +76,7 @@ func New(o Options) *API {
 	a := &API{Options: o, mux: http.NewServeMux(), metrics: newMetrics(), draining: make(chan struct{})}
 	a.late = &late{open: o.Open}
 	a.Sandboxes = a.late
+	a.addons.open = o.Addons
 	a.life, a.end = context.WithCancel(context.Background())
 	if a.Log == nil {
 		a.Log = slog.New(slog.DiscardHandler)
@@ -87,7 +91,8 @@ func New(o Options) *API {
 // Operations is the table.
 func (a *API) Operations() []Operation {
 	var all []Operation
-	for _, section := range [][]Operation{a.gatewayOperations(), a.sandboxOperations(), a.execOperations(), a.attachOperations()} {
+	for _, section := range [][]Operation{a.gatewayOperations(), a.sandboxOperations(), a.execOperations(), a.attachOperations(),
+		a.fileOperations(), a.archiveOperations(), a.processOperations(), a.addonOperations()} {
 		all = append(all, section...)
 	}
 	return all

@@ -31,6 +31,8 @@ var kinds = map[code]kind{
 	client.CodeForeignOrigin: {http.StatusForbidden, "a page of another origin made this request"},
 	client.CodeForbidden:     {http.StatusForbidden, "it is not allowed"},
 	client.CodeNotFound:      {http.StatusNotFound, "there is no such thing"},
+	client.CodeNoFile:        {http.StatusNotFound, "there is no such file"},
+	client.CodeNoProcess:     {http.StatusNotFound, "there is no such process"},
 	client.CodeNoSuchRoute:   {http.StatusNotFound, "there is no such route"},
 	client.CodeWrongMethod:   {http.StatusMethodNotAllowed, "the route has no such method"},
 	client.CodeNotAcceptable: {http.StatusNotAcceptable, "it cannot be answered in that form"},
@@ -41,6 +43,7 @@ var kinds = map[code]kind{
 	client.CodeUpgrade:       {http.StatusUpgradeRequired, "this route is a WebSocket"},
 	client.CodeGone:          {http.StatusConflict, "it has ended meanwhile"},
 	client.CodeTooLarge:      {http.StatusRequestEntityTooLarge, "it is too large"},
+	client.CodeBadRange:      {http.StatusRequestedRangeNotSatisfiable, "the file has no such range"},
 	client.CodeMediaType:     {http.StatusUnsupportedMediaType, "the body is of the wrong kind"},
 	client.CodeForeignHost:   {http.StatusMisdirectedRequest, "this gateway does not go by that name"},
 	client.CodeUnprocessable: {http.StatusUnprocessableEntity, "it is understood, and cannot be done"},
@@ -83,13 +86,15 @@ var sentinels = []struct {
 	{sandbox.ErrIDReused, client.CodeKeyReused},
 	{sandbox.ErrNotFound, client.CodeNotFound},
 	{sandbox.ErrNoCommand, client.CodeNotFound},
+	{sandbox.ErrNoProcess, client.CodeNoProcess},
+	{sandbox.ErrRefused, client.CodeUnprocessable},
 	{unavailable.Unknown, client.CodeNotFound},
 	{sandbox.ErrExists, client.CodeExists},
 	{sandbox.ErrTooLarge, client.CodeTooLarge},
 	{sandbox.ErrGone, client.CodeGone},
 	{sandbox.ErrClosed, client.CodeDraining},
 	{errors.ErrUnsupported, client.CodeUnsupported},
-	{fs.ErrNotExist, client.CodeNotFound},
+	{fs.ErrNotExist, client.CodeNoFile},
 	{fs.ErrExist, client.CodeExists},
 	{fs.ErrPermission, client.CodeForbidden},
 	{context.DeadlineExceeded, client.CodeTimeout},
@@ -109,6 +114,8 @@ func problemOf(err error) *client.Problem {
 		return Problem(client.CodeDrift, detail)
 	case is[*sandbox.BusyError](err):
 		return Problem(client.CodeBusy, detail)
+	case is[*sandbox.NotStartedError](err):
+		return Problem(client.CodeUnprocessable, detail)
 	case is[*sandbox.PostureError](err):
 		return Problem(client.CodePosture, detail)
 	case is[*choice.UnknownError](err):

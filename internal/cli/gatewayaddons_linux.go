@@ -1,0 +1,41 @@
+package cli
+
+import (
+	"log/slog"
+	"sync"
+
+	"hermes.example/hermes/internal/configured"
+)
+
+// gatewayAddons are those of a profile whose gateway is served here, for all of its doors. They are opened when they are
+// needed.
+type gatewayAddons struct {
+	app   *app
+	agent agent
+	log   *slog.Logger
+
+	mu     sync.Mutex
+	addons *configured.Addons
+}
+
+func (g *gatewayAddons) open() (*configured.Addons, error) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if g.addons != nil {
+		return g.addons, nil
+	}
+	lookup, err := g.app.settled(g.agent)
+	if err != nil {
+		return nil, err
+	}
+	g.addons, err = g.app.mcpAddons(g.agent, lookup, g.log)
+	return g.addons, err
+}
+
+func (g *gatewayAddons) close() {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if g.addons != nil {
+		g.addons.Close()
+	}
+}
