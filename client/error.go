@@ -67,12 +67,18 @@ func readError(answer *http.Response) error {
 	return e
 }
 
-// temporary says whether the same request may be answered by and by: the gateway could not be reached, was cut off, or
-// has no room.
+// temporary says whether the same request may be answered by and by: the gateway could not be reached, was cut off, ends
+// or has no room. What it calls unavailable is so until somebody does something about it.
 func temporary(err error) bool {
 	var e *Error
-	if errors.As(err, &e) {
-		return e.Status == http.StatusServiceUnavailable || e.Status == http.StatusTooManyRequests || e.Status == http.StatusBadGateway || e.Status == http.StatusGatewayTimeout
+	if !errors.As(err, &e) {
+		return err != nil
 	}
-	return err != nil
+	switch e.Code {
+	case CodeDraining, CodeOverloaded, CodeTooMany:
+		return true
+	case "": // of somebody in between
+		return e.Status == http.StatusBadGateway || e.Status == http.StatusServiceUnavailable || e.Status == http.StatusGatewayTimeout
+	}
+	return false
 }

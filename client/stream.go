@@ -56,6 +56,9 @@ func (c *Client) again(ctx context.Context, do func(renew func()) (done bool, er
 		case !temporary(err):
 			return err
 		case !wait.next(ctx, err):
+			if ctx.Err() != nil {
+				return ctx.Err()
+			}
 			return fmt.Errorf("cannot follow the stream: %w", err)
 		}
 	}

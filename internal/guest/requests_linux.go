@@ -204,6 +204,7 @@ func (c *command) forsaken(stream net.Conn) {
 // yield, until the command has ended or the caller is gone.
 func (c *command) sendOutput(w *wire.Writer, followers []*follower) {
 	var sending sync.Mutex
+	defer c.greet(w, &sending)()
 	var stderr sync.WaitGroup
 	if len(followers) == 2 {
 		stderr.Add(1)
@@ -216,6 +217,29 @@ func (c *command) sendOutput(w *wire.Writer, followers []*follower) {
 		copyOut(followers[0], c.limit(false), w, &sending, wire.TypeStdout)
 	}
 	stderr.Wait()
+}
+
+// quiet is how long the word that a command has begun may wait for its first output, to travel with it: most commands
+// are quicker, and waking the caller twice costs more than the wait.
+const quiet = 10 * time.Millisecond
+
+// greet sees to it that the caller of a command that says nothing learns that it has begun. The returned function ends
+// that; after it nobody else writes.
+func (c *command) greet(w *wire.Writer, sending *sync.Mutex) (stop func()) {
+	over := false
+	timer := time.AfterFunc(quiet, func() {
+		sending.Lock()
+		defer sending.Unlock()
+		if !over {
+			w.Flush()
+		}
+	})
+	return func() {
+		timer.Stop()
+		sending.Lock()
+		defer sending.Unlock()
+		over = true
+	}
 }
 
 // takeInput feeds the command until the caller's end of the stream closes. Gone

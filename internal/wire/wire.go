@@ -111,6 +111,17 @@ func (w *Writer) QueueMessage(t Type, m any) error {
 	return nil
 }
 
+// Flush sends what is kept back, if anything is.
+func (w *Writer) Flush() error {
+	if w.queued == 0 {
+		return nil
+	}
+	kept := w.buf[:w.queued]
+	w.queued = 0
+	_, err := w.w.Write(kept)
+	return err
+}
+
 // WriteMessage sends m as JSON. What is too large for one frame travels in full
 // ones, and one that is not full is the last.
 func (w *Writer) WriteMessage(t Type, m any) error {

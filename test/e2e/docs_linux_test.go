@@ -84,6 +84,9 @@ func TestREADMECommandsRun(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
+		if filepath.Base(page) == apiPage {
+			continue // its commands need a gateway, and have a test of their own
+		}
 		for _, m := range fence.FindAllStringSubmatch(string(text), -1) {
 			kind, block := m[1], m[2]
 			if kind != "console" {

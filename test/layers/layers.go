@@ -80,6 +80,9 @@ var heavy = []string{
 	"k8s.io/",
 }
 
+// What other programs import, so that they import nothing for which they have no use.
+var public = []string{"client", "sandbox"}
+
 // Programs with a reaper, and what they are made of: in them os/exec would wait for a child that is the reaper's.
 var reaping = []string{"cmd/hermes-init", "internal/boot", "internal/supervise", "internal/supervise/reaper", "internal/supervise/tree",
 	"internal/supervise/logdir", "internal/supervise/control"}
@@ -119,6 +122,13 @@ func Violations(pkgs []Package) []string {
 		}
 		if slices.Contains(reaping, from) && slices.Contains(p.Deps, "os/exec") {
 			found = append(found, from+" draws in os/exec: its reaper waits for every child")
+		}
+		if slices.Contains(public, from) {
+			for _, path := range p.Deps {
+				if slices.ContainsFunc(heavy, func(h string) bool { return strings.HasPrefix(path, h) }) {
+					found = append(found, fmt.Sprintf("%s draws in %s: who imports it has no use for that", from, path))
+				}
+			}
 		}
 		if slices.ContainsFunc(small, func(s string) bool { return within(from, s) }) {
 			for _, path := range p.Deps {

@@ -130,7 +130,7 @@ func TestForeignModulesHaveTheirHomes(t *testing.T) {
 	}
 	for _, heavy := range []string{"github.com/spf13/cobra", "github.com/moby/moby/client", "k8s.io/client-go/rest",
 		"github.com/google/go-containerregistry/pkg/v1", "github.com/modelcontextprotocol/go-sdk/mcp"} {
-		for _, from := range []string{"cmd/hermes-guest", "cmd/hermes-init", "internal/guest/spawn", "internal/wire"} {
+		for _, from := range []string{"cmd/hermes-guest", "cmd/hermes-init", "internal/guest/spawn", "internal/wire", "client", "sandbox"} {
 			if len(Violations([]Package{{ImportPath: module + from, Deps: []string{heavy}}})) == 0 {
 				t.Errorf("%s may draw in %s", from, heavy)
 			}

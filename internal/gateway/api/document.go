@@ -249,6 +249,11 @@ func (d *document) infer(t reflect.Type) *jsonschema.Schema {
 	if err != nil {
 		panic("api: " + t.String() + " has no schema: " + err.Error())
 	}
+	for _, p := range s.Properties {
+		if p.Ref != "" {
+			p.Type, p.Types = "", nil // of a pointer, which is left out and never null
+		}
+	}
 	return s
 }
 

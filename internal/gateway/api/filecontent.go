@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"os"
 
 	"hermes.example/hermes/client"
 	"hermes.example/hermes/sandbox"
@@ -163,8 +164,8 @@ func writeFile(q *query) fileAction {
 
 // received tells a body that was cut off from what could not be done with it.
 func received(err error) error {
-	if errors.Is(err, io.ErrUnexpectedEOF) {
-		return bad("cannot read the body: it ended too early")
+	if errors.Is(err, io.ErrUnexpectedEOF) || errors.Is(err, os.ErrDeadlineExceeded) {
+		return bad("cannot read the body: it ended too early, or took too long")
 	}
 	return err
 }

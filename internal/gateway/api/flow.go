@@ -23,11 +23,21 @@ func newInflow(w http.ResponseWriter, r *http.Request) io.Reader {
 func (i *inflow) Read(p []byte) (int, error) {
 	i.control.SetReadDeadline(time.Now().Add(stall))
 	n, err := i.body.Read(p)
-	if err != nil { // the body is over: what is read next is another request
+	if err == io.EOF { // what is read next is another request
 		i.control.SetReadDeadline(time.Time{})
 	}
 	return n, err
 }
+
+// settle bounds how long the rest of a body may take that nobody wants any more: the server reads some of it, to keep the
+// connection.
+func settle(w http.ResponseWriter, r *http.Request) {
+	if r.Body != http.NoBody {
+		http.NewResponseController(w).SetReadDeadline(time.Now().Add(settleTime))
+	}
+}
+
+const settleTime = 5 * time.Second
 
 // outflow is the body of an answer that may be long.
 type outflow struct {

@@ -1,6 +1,7 @@
 package api
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"mime"
@@ -100,17 +101,18 @@ func (s *eventStream) open() error { return s.write(nil) }
 
 // send sends one event. Its id is what who comes back gives as Last-Event-ID; without one that of before stays.
 func (s *eventStream) send(name, id string, data any) error {
-	text, err := json.Marshal(data)
-	if err != nil {
+	var b bytes.Buffer
+	if id != "" {
+		b.WriteString("id: " + id + "\n")
+	}
+	b.WriteString("event: " + name + "\ndata: ")
+	text := json.NewEncoder(&b) // which ends the line
+	text.SetEscapeHTML(false)
+	if err := text.Encode(data); err != nil {
 		return err
 	}
-	b := make([]byte, 0, len(text)+len(name)+len(id)+32)
-	if id != "" {
-		b = append(append(append(b, "id: "...), id...), '\n')
-	}
-	b = append(append(b, "event: "...), name...)
-	b = append(append(append(b, "\ndata: "...), text...), "\n\n"...)
-	return s.write(b)
+	b.WriteByte('\n')
+	return s.write(b.Bytes())
 }
 
 // end sends the last event.

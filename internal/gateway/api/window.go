@@ -1,6 +1,7 @@
 package api
 
 import (
+	"bytes"
 	"unicode/utf8"
 
 	"hermes.example/hermes/client"
@@ -61,9 +62,10 @@ func (w *window) output() client.Output {
 	return o
 }
 
-// textOrBytes is how bytes travel in JSON: as text where they are some.
+// textOrBytes is how bytes travel in JSON: as text where they are some. What has a NUL in it is none, and would be six
+// times as long.
 func textOrBytes(b []byte) (string, []byte) {
-	if utf8.Valid(b) {
+	if utf8.Valid(b) && bytes.IndexByte(b, 0) < 0 {
 		return string(b), nil
 	}
 	return "", b

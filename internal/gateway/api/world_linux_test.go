@@ -5,9 +5,11 @@ import (
 	"context"
 	"encoding/json"
 	"io"
+	"net"
 	"net/http"
 	"net/http/httptest"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -23,6 +25,7 @@ type world struct {
 	server *httptest.Server
 	client *client.Client
 	task   *client.Task
+	closed sync.Map // the addresses of callers whose connection the server has closed
 }
 
 // still is a gateway that runs, and answers for nothing else.
@@ -45,7 +48,13 @@ func newWorld(t *testing.T) *world {
 		t.Fatal(err)
 	}
 	w := &world{t: t, api: api.New(api.Options{Gateway: still{}, Open: func() (api.Sandboxes, error) { return sandboxes, nil }})}
-	w.server = httptest.NewServer(w.api.Handler())
+	w.server = httptest.NewUnstartedServer(w.api.Handler())
+	w.server.Config.ConnState = func(c net.Conn, s http.ConnState) {
+		if s == http.StateClosed {
+			w.closed.Store(c.RemoteAddr().String(), true)
+		}
+	}
+	w.server.Start()
 	w.client, err = client.New(w.server.URL, "", client.Options{Patience: 20 * time.Second})
 	if err != nil {
 		t.Fatal(err)
