@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"syscall"
 	"testing"
 
 	"hermes.example/hermes/internal/toolbox/capture"
@@ -126,13 +127,13 @@ func TestTheWholeOutputOfACommandCanBeRead(t *testing.T) {
 	dir := filepath.Join(p.identity.Home, filepath.FromSlash(capture.Directory))
 	secret := filepath.Join(p.identity.Home, ".env")
 	if err := errors.Join(os.MkdirAll(dir, 0o700), os.WriteFile(filepath.Join(dir, "out-1.log"), []byte("all of it\n"), 0o600), os.WriteFile(secret, []byte("KEY=1"), 0o600),
-		os.Symlink(secret, filepath.Join(dir, "out-2.log"))); err != nil {
+		os.Symlink(secret, filepath.Join(dir, "out-2.log")), syscall.Mkfifo(filepath.Join(dir, "out-3.log"), 0o600)); err != nil {
 		t.Fatal(err)
 	}
 	if out, err := b.ReadFile(t.Context(), ReadFileInput{Path: filepath.Join(dir, "out-1.log")}); err != nil || out.Content != "1|all of it\n" {
 		t.Errorf("%+v, %v", out, err)
 	}
-	for _, path := range []string{filepath.Join(dir, "out-2.log"), dir + "/../../.env", filepath.Join(dir, "none")} {
+	for _, path := range []string{filepath.Join(dir, "out-2.log"), filepath.Join(dir, "out-3.log"), dir + "/../../.env", filepath.Join(dir, "none")} {
 		_, err := b.ReadFile(t.Context(), ReadFileInput{Path: path})
 		refusedWith(t, path, err)
 	}
@@ -164,7 +165,7 @@ func TestAFileIsWritten(t *testing.T) {
 	}
 	sh(t, b, "cd /workspace")
 	for path, says := range map[string]string{
-		"dir": "directory", "dir/": "directory", "/": "directory", "script/below": "not a directory", "pipe": "a pipe", "dangling": "link", "/proc/self/comm": "kernel", "": "empty",
+		"dir": "directory", "dir/": "directory", "fresh/": "directory", "/": "directory", "script/below": "not a directory", "pipe": "a pipe", "dangling": "link", "/proc/self/comm": "kernel", "": "empty",
 		"/usr/bin/new": "permission denied, or read-only",
 	} {
 		_, err := b.WriteFile(ctx, WriteFileInput{Path: path, Content: "x"})
