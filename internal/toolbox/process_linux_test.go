@@ -31,6 +31,9 @@ func begin(t *testing.T, box *Toolbox, in ProcessInput) string {
 
 func TestProcessFromItsStartToItsEnd(t *testing.T) {
 	box, _ := newToolbox(t)
+	if out := ask(t, box, ProcessInput{Action: "list"}); len(out.Processes) != 0 || len(out.Notes) != 1 {
+		t.Errorf("%+v", out)
+	}
 	run(t, box, "cd /tmp; export COLOUR=green")
 	id := begin(t, box, ProcessInput{Command: "echo $COLOUR; pwd; read line; echo got $line; cat; exit 3", Name: "reader", Input: true})
 	if out := ask(t, box, ProcessInput{Action: "list"}); len(out.Processes) != 1 || out.Processes[0].ID != id || out.Processes[0].Name != "reader" {

@@ -170,7 +170,7 @@ func TestGigabyteOfOutputDoesNotGrowMemory(t *testing.T) {
 	if testing.Short() {
 		t.Skip("it takes some seconds")
 	}
-	box, _ := newToolbox(t)
+	box, _ := newToolbox(t, func(o *Options) { o.Settings.MaxOutput = 200_000 }) // more than comes at a time
 	run(t, box, "yes 'a line of a gigabyte' | head -c 20000000")
 	box.beat = 100 * time.Millisecond
 	before, most := heap(), int64(0)
