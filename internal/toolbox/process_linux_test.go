@@ -101,8 +101,13 @@ func TestLogIsReadInPartsThatFitTogether(t *testing.T) {
 		calls++
 	}
 	lines := strings.Split(strings.TrimSuffix(whole.String(), "\n"), "\n")
-	if len(lines) != 30_000 || lines[0] != "zeile 000001 für alle €" || lines[29_999] != "zeile 030000 für alle €" || calls < 4 || strings.Contains(whole.String(), "\ufffd") {
+	if len(lines) != 30_000 || calls < 4 {
 		t.Errorf("%d lines in %d calls", len(lines), calls)
+	}
+	for i, line := range lines {
+		if want := fmt.Sprintf("zeile %06d für alle €", i+1); line != want {
+			t.Fatalf("%q, want %q", line, want)
+		}
 	}
 	if out := ask(t, box, ProcessInput{Action: "log", ProcessID: id, Lines: 2}); out.Output != "zeile 029999 für alle €\nzeile 030000 für alle €\n" {
 		t.Errorf("%q", out.Output)
