@@ -284,4 +284,16 @@ var toolboxVariants = []variant{
 		old:  "\tn.stop()\n\tn.tasks.Wait()",
 		new:  "\tn.tasks.Wait()",
 	},
+	{
+		name: "anew-told-in-vain", test: "TestHoldThatIsTakenAnewIsNoLoss", in: "internal/toolbox",
+		file: "internal/toolbox/place.go",
+		old:  "if before.box != box && known {",
+		new:  "if before.box != nil && before.box != box {",
+	},
+	{
+		name: "daemon-down-unnamed", test: "TestDaemonThatDoesNotAnswerIsToldWithEveryCall", in: "internal/toolbox",
+		file: "internal/toolbox/place.go",
+		old:  "case !called || gone:",
+		new:  "case gone:",
+	},
 }
