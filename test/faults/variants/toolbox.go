@@ -66,7 +66,7 @@ var toolboxVariants = []variant{
 		name: "spill-through-a-link", test: "TestNoLinkIsFollowedToTheFile", in: "internal/toolbox/capture",
 		file: "internal/toolbox/capture/spill.go",
 		old:  "err == nil && !os.SameFile(opened, entry)",
-		new:  "err == nil && entry == nil",
+		new:  "err == nil && !os.SameFile(opened, opened)",
 	},
 	{
 		name: "spill-without-end", test: "TestFileHoldsSoMuchAndSaysSo", in: "internal/toolbox/capture",
@@ -222,7 +222,7 @@ var toolboxVariants = []variant{
 		name: "engine-down-unnamed", test: "TestEngineThatIsDownIsToldAndTriedAgain", in: "internal/toolbox",
 		file: "internal/toolbox/place.go",
 		old:  "case !called || gone:",
-		new:  "case gone:",
+		new:  "case called && gone:",
 	},
 	{
 		name: "process-without-session", test: "TestProcessFromItsStartToItsEnd", in: "internal/toolbox",
@@ -294,6 +294,6 @@ var toolboxVariants = []variant{
 		name: "daemon-down-unnamed", test: "TestDaemonThatDoesNotAnswerIsToldWithEveryCall", in: "internal/toolbox",
 		file: "internal/toolbox/place.go",
 		old:  "case !called || gone:",
-		new:  "case gone:",
+		new:  "case called && gone:",
 	},
 }
