@@ -165,6 +165,18 @@ func TestWhatMakesNoSenseWithProcessesIsRefused(t *testing.T) {
 	}
 }
 
+// await returns the next notice.
+func await(t *testing.T, told <-chan Notice) Notice {
+	t.Helper()
+	select {
+	case n := <-told:
+		return n
+	case <-time.After(30 * time.Second):
+		t.Fatal("nothing is told")
+		return Notice{}
+	}
+}
+
 func TestEndOfAProcessIsToldWithTheNextAnswer(t *testing.T) {
 	box, _ := newToolbox(t)
 	told := make(chan Notice, 10)
@@ -175,7 +187,7 @@ func TestEndOfAProcessIsToldWithTheNextAnswer(t *testing.T) {
 	})
 	quiet := begin(t, box, ProcessInput{Command: "true"})
 	answered := ask(t, box, ProcessInput{Action: "wait", ProcessID: out.ProcessID}).Notices // it may be in this one already
-	n := <-told
+	n := await(t, told)
 	if n.Process != out.ProcessID || n.Text != "has ended with status 4; its last line: the last line" {
 		t.Errorf("%+v", n)
 	}
@@ -194,13 +206,13 @@ func TestLinesThatAreWatchedForAreTold(t *testing.T) {
 	out := run(t, box, "echo starting; echo Listening on 8080; echo other; read x </dev/zero", func(in *TerminalInput) {
 		in.Background, in.WatchPatterns = true, []string{"(?i)listening on", "never"}
 	})
-	n := <-told
+	n := await(t, told)
 	if n.Process != out.ProcessID || !strings.HasSuffix(n.Text, ": Listening on 8080") || !strings.Contains(n.Text, "(?i)listening on") {
 		t.Errorf("%+v", n)
 	}
 	ask(t, box, ProcessInput{Action: "kill", ProcessID: out.ProcessID})
 	both := begin(t, box, ProcessInput{Command: "echo x; sleep 0.1", NotifyOnComplete: true, WatchPatterns: []string{"x"}})
-	if n := <-told; n.Process != both || !strings.HasPrefix(n.Text, "has ended with status 0") {
+	if n := await(t, told); n.Process != both || !strings.HasPrefix(n.Text, "has ended with status 0") {
 		t.Errorf("%+v", n)
 	}
 	shown := ask(t, box, ProcessInput{Action: "start", Command: "echo x", NotifyOnComplete: true, WatchPatterns: []string{"x"}})
@@ -216,13 +228,8 @@ func TestLastLineBeforeTheEndIsToldToo(t *testing.T) {
 	defer box.Subscribe(func(n Notice) { told <- n })()
 	for i := range 10 {
 		id := begin(t, box, ProcessInput{Command: fmt.Sprintf("sleep 0.05; echo ready %d", i), WatchPatterns: []string{"ready"}})
-		select {
-		case n := <-told:
-			if n.Process != id || !strings.HasSuffix(n.Text, fmt.Sprintf("ready %d", i)) {
-				t.Errorf("%+v", n)
-			}
-		case <-time.After(30 * time.Second):
-			t.Fatalf("nothing was told of %s", id)
+		if n := await(t, told); n.Process != id || !strings.HasSuffix(n.Text, fmt.Sprintf("ready %d", i)) {
+			t.Errorf("%+v", n)
 		}
 	}
 }
