@@ -131,8 +131,8 @@ var toolboxVariants = []variant{
 	{
 		name: "terminal-cancel-unheard", test: "TestCancelledCommandEndsWithItsTree", in: "internal/toolbox",
 		file: "internal/toolbox/foreground.go",
-		old:  "context.WithTimeout(ctx, timeout+outerBound)",
-		new:  "context.WithTimeout(context.WithoutCancel(ctx), timeout+outerBound)",
+		old:  "context.WithTimeout(ctx, timeout+t.patience)",
+		new:  "context.WithTimeout(context.WithoutCancel(ctx), timeout+t.patience)",
 	},
 	{
 		name: "terminal-progress-empty", test: "TestProgressIsToldWhileACommandRuns", in: "internal/toolbox",
@@ -285,10 +285,16 @@ var toolboxVariants = []variant{
 		new:  "\tn.tasks.Wait()",
 	},
 	{
+		name: "stuck-for-ever", test: "TestSandboxThatNoLongerAnswersIsNotWaitedFor", in: "internal/toolbox",
+		file: "internal/toolbox/foreground.go",
+		old:  "if overdue {",
+		new:  "if overdue && command.Timeout == 0 {",
+	},
+	{
 		name: "anew-told-in-vain", test: "TestHoldThatIsTakenAnewIsNoLoss", in: "internal/toolbox",
 		file: "internal/toolbox/place.go",
 		old:  "if before.box != box && known {",
-		new:  "if before.box != nil && before.box != box {",
+		new:  "if before.box != nil && before.box != box || known {",
 	},
 	{
 		name: "daemon-down-unnamed", test: "TestDaemonThatDoesNotAnswerIsToldWithEveryCall", in: "internal/toolbox",
