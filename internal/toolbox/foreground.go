@@ -27,13 +27,16 @@ func (t *Toolbox) foreground(ctx context.Context, in TerminalInput, timeout time
 	if in.Stdin != "" {
 		command.Stdin = strings.NewReader(in.Stdin)
 	}
-	bounded, cancel := context.WithTimeout(ctx, timeout+outerBound)
-	defer cancel()
 	stop := t.report(output, progress)
 	defer stop()
 	var result sandbox.Result
-	recreated, err := t.use(bounded, func(box *sandbox.Sandbox) (err error) {
+	overdue := false
+	recreated, err := t.use(ctx, func(box *sandbox.Sandbox) (err error) {
+		// To make a sandbox takes its own time: an image may have to be fetched.
+		bounded, cancel := context.WithTimeout(ctx, timeout+t.patience)
+		defer cancel()
 		result, err = box.Session(t.session).Exec(bounded, command)
+		overdue = bounded.Err() != nil && ctx.Err() == nil
 		return err
 	})
 	stop()
@@ -46,11 +49,13 @@ func (t *Toolbox) foreground(ctx context.Context, in TerminalInput, timeout time
 	case err != nil:
 		return TerminalOutput{}, err
 	}
-	if bounded.Err() != nil && ctx.Err() == nil {
+	if overdue {
 		result.Code, result.Reason = 124, sandbox.TimedOut
 	}
 	result.Recreated = recreated
-	t.rememberSession(result.Reason == sandbox.Exited)
+	if result.Reason == sandbox.Exited {
+		t.rememberSession(true)
+	}
 	return describe(in.Command, timeout, result, output), nil
 }
 
