@@ -179,7 +179,7 @@ func (c *connection) session(name string) (SessionState, error) {
 	}
 	var w wire.Session
 	err = frame.Decode(&w)
-	return SessionState{Cwd: w.Cwd, Variables: w.Variables, Functions: w.Functions, Aliases: w.Aliases}, err
+	return SessionState{Cwd: w.Cwd, Home: w.Home, Variables: w.Variables, Functions: w.Functions, Aliases: w.Aliases}, err
 }
 
 // retire asks the guest to end if nobody uses it. The answer is final either way.

@@ -21,18 +21,23 @@ import (
 // pipes or sockets, and nothing that the kernel makes up, as in /proc. Names are bytes, as Linux has them.
 //
 // Errors are about one path each. [errors.Is] tells them apart by [fs.ErrNotExist], [fs.ErrExist],
-// [fs.ErrPermission] and [ErrTooLarge].
+// [fs.ErrPermission], [ErrTooLarge] and [ErrRefused], and under a rule by [ErrOutside] and [ErrProtected].
 type Files struct {
 	box  *Sandbox
 	root string
+	rule *FileRule
 }
 
 // Files returns the file tree below a directory of the sandbox. Empty is all of it, and then a path that does not
 // begin with a slash lies where commands begin. Whether the directory exists shows when it is used.
-func (s *Sandbox) Files(root string) Files { return Files{s, root} }
+func (s *Sandbox) Files(root string) Files { return Files{box: s, root: root} }
 
 // ErrTooLarge means that a limit of the request was reached.
 var ErrTooLarge = errors.New("larger than the limit")
+
+// ErrRefused means that what was asked for makes no sense here: the content of a directory, a name that leads out, input
+// for a process that takes none. Asked again, it is refused again.
+var ErrRefused = errors.New("it cannot be done")
 
 // fileError is what the guest said about a file.
 type fileError struct{ failure *wire.Failure }
@@ -49,6 +54,12 @@ func (e *fileError) Is(target error) bool {
 		return target == fs.ErrPermission
 	case wire.FailureTooLarge:
 		return target == ErrTooLarge
+	case wire.FailureRefused, wire.FailureBadRequest:
+		return target == ErrRefused
+	case wire.FailureOutside:
+		return target == ErrOutside
+	case wire.FailureProtected:
+		return target == ErrProtected
 	}
 	return false
 }
@@ -65,6 +76,9 @@ type fileStream struct {
 // begin sends a request.
 func (f Files) begin(ctx context.Context, req wire.File) (*fileStream, error) {
 	req.Root = []byte(f.root)
+	if f.rule != nil {
+		req.Rule, req.Op = f.rule.request(req.Op), wire.FileRuled
+	}
 	conn, _, err := f.box.connected(ctx)
 	if err != nil {
 		return nil, err

@@ -61,7 +61,7 @@ func (s *Sandbox) exec(ctx context.Context, c Command, session string) (Result, 
 	x := &execution{box: s, command: c, request: wire.Exec{
 		ID: c.ID, Argv: c.Argv, Line: c.Line, Session: session, Env: c.Env, Cwd: c.Cwd,
 		Stdin: c.Stdin != nil, Merge: c.Stderr == nil, Timeout: c.Timeout, Grace: c.Grace,
-		KillWhenLost: !c.Detached, Window: c.Window,
+		KillWhenLost: !c.Detached, Window: c.Window, Asked: c.Asked,
 	}}
 	if t := c.Terminal; t != nil {
 		x.request.TTY = &wire.Size{Rows: t.Rows, Cols: t.Cols, Term: t.Term}
@@ -270,7 +270,9 @@ func (s *Session) Exec(ctx context.Context, c Command) (Result, error) {
 
 // SessionState is what a session holds, by name.
 type SessionState struct {
-	Cwd       string   `json:"cwd"`
+	Cwd string `json:"cwd"`
+	// Home is the session's own HOME; empty where the guest does not say.
+	Home      string   `json:"home,omitempty"`
 	Variables []string `json:"variables,omitempty"`
 	Functions []string `json:"functions,omitempty"`
 	Aliases   []string `json:"aliases,omitempty"`

@@ -21,6 +21,11 @@ type Tools struct {
 	// Degraded makes an engine that cannot be reached an answer that says so; otherwise it is an error
 	// (TERMINAL_DEGRADED_MODE, in the file degraded_mode: warn or fail).
 	Degraded bool
+	// WriteRoots are the directories that files may be written in, with absolute paths (HERMES_WRITE_SAFE_ROOT, one or
+	// more, with ":" between them); nil where any may be.
+	WriteRoots []string
+	// Protected are the files that hold credentials.
+	Protected []ProtectedFiles
 }
 
 // The defaults of the tools.
@@ -56,6 +61,10 @@ func (c Config) Tools() (Tools, error) {
 	if err := c.settings.choice("foreground_overrun", &t.Promote, "promote", "refuse"); err != nil {
 		return Tools{}, err
 	}
+	if t.WriteRoots, err = c.WriteRoots(); err != nil {
+		return Tools{}, err
+	}
+	t.Protected = c.protected()
 	return t, c.settings.choice("degraded_mode", &t.Degraded, "warn", "fail")
 }
 

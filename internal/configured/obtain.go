@@ -72,6 +72,7 @@ func (s *Sandboxes) Attach(ctx context.Context, task string) (*sandbox.Sandbox, 
 
 // configuration is what the configuration has to say about a sandbox.
 type configuration struct {
+	host      *mounts.Host // nil where nothing is mounted
 	mounts    []sandbox.Mount
 	container *container // nil where sandboxes are none
 }
@@ -85,6 +86,7 @@ func (s *Sandboxes) wanted(ctx context.Context, c config.Config) (set configurat
 	if err != nil {
 		return set, err
 	}
+	set.host = host
 	found, err := host.Configured(ctx, set.container != nil)
 	for _, warning := range found.Warnings {
 		s.options.Say(warning)
@@ -99,9 +101,14 @@ func (s *Sandboxes) wanted(ctx context.Context, c config.Config) (set configurat
 // it was made.
 func (s *Sandboxes) join(spec sandbox.Spec, configured configuration) sandbox.Spec {
 	spec = configured.container.complete(spec)
-	var warnings []string
-	spec.Mounts, warnings = mounts.Join(mounts.Given(spec.Mounts), configured.mounts)
-	for _, warning := range warnings {
+	given := mounts.Given(spec.Mounts)
+	var bounds, warnings []string
+	if configured.host != nil {
+		// Those of a sandbox that was made before the bound was set are held to it too.
+		given, bounds = configured.host.Bounded(given)
+	}
+	spec.Mounts, warnings = mounts.Join(given, configured.mounts)
+	for _, warning := range append(bounds, warnings...) {
 		s.options.Say(warning)
 	}
 	// Whoever mounts his directory as the workspace means to be in it, wherever an

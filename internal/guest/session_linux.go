@@ -285,7 +285,7 @@ func (s *Server) serveSession(w *wire.Writer, req wire.Session) {
 	}
 	sess.mu.Lock()
 	defer sess.mu.Unlock()
-	w.WriteMessage(wire.TypeSession, wire.Session{Name: sess.name, Cwd: sess.state.Cwd,
+	w.WriteMessage(wire.TypeSession, wire.Session{Name: sess.name, Cwd: sess.state.Cwd, Home: sess.state.Env["HOME"],
 		Variables: sortedKeys(sess.state.Env), Functions: sortedKeys(sess.state.Functions), Aliases: sortedKeys(sess.state.Aliases)})
 }
 

@@ -10,8 +10,8 @@ import (
 )
 
 // Allowed refuses mounts through which a sandbox could write what Hermes believes,
-// its configuration among it, or reach the sockets of the others, for which a
-// read-only mount is enough.
+// its configuration among it, or what HERMES_WRITE_SAFE_ROOT does not allow, or reach
+// the sockets of the others, for which a read-only mount is enough.
 func (h *Host) Allowed(m sandbox.Mount) error {
 	if within(h.run, m.Source) || within(m.Source, h.run) {
 		return fmt.Errorf("the sockets of all sandboxes are in %s; mount a directory without it", h.run)
@@ -26,6 +26,9 @@ func (h *Host) Allowed(m sandbox.Mount) error {
 	}
 	if within(m.Source, h.config.SandboxRoot) {
 		return errors.New("it belongs to a sandbox; mount another directory, or mount it read-only")
+	}
+	if err := h.writable(m); err != nil {
+		return fmt.Errorf("%w; mount it read-only", err)
 	}
 	return nil
 }

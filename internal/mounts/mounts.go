@@ -30,12 +30,18 @@ type Host struct {
 	config config.Config
 	lookup config.Lookup
 	run    string // where the sockets are
+	// roots are the directories that sandboxes may write in; nil means all.
+	roots []string
 }
 
 // New returns the host of a configuration.
 func New(c config.Config, lookup config.Lookup) (*Host, error) {
+	roots, err := c.WriteRoots()
+	if err != nil {
+		return nil, err
+	}
 	run, err := rundir.Find()
-	return &Host{config: c, lookup: lookup, run: run}, err
+	return &Host{config: c, lookup: lookup, run: run, roots: roots}, err
 }
 
 // Configured is what the configuration mounts.
@@ -116,7 +122,9 @@ func (c *collection) volumes(settings config.Mounts) {
 			c.warn("cannot mount %s at %s: %v; the sandbox goes without it", written, m.Target, err)
 			continue
 		}
-		c.add(m)
+		bounded, warnings := c.host.Bounded([]sandbox.Mount{m})
+		c.warnings = append(c.warnings, warnings...)
+		c.add(bounded[0])
 	}
 	for _, v := range named {
 		c.addNamed(v)

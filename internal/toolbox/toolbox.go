@@ -68,12 +68,14 @@ type Toolbox struct {
 	// starting is held while a process is started, so that two do not take one place.
 	starting sync.Mutex
 	notices  notices
+	// finders help to search; a test has others.
+	finders []finder
 }
 
 // New returns the tools of a session in a place.
 func New(o Options) *Toolbox {
 	t := &Toolbox{place: o.Place, session: o.Session, home: o.Home, settings: o.Settings, secrets: o.Secrets, log: o.Log, now: o.Now,
-		beat: 5 * time.Second, patience: outerBound}
+		beat: 5 * time.Second, patience: outerBound, finders: finders}
 	if t.secrets == nil {
 		t.secrets = func() []config.Secret { return nil }
 	}

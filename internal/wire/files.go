@@ -36,6 +36,11 @@ const (
 	FileWatch   FileOp = "watch"
 	FileCopyIn  FileOp = "copy in"
 	FileCopyOut FileOp = "copy out"
+	// FileRuled is another operation, under a rule. It has a name of its own so that a guest that knows no rules
+	// refuses it, instead of carrying it out without.
+	FileRuled FileOp = "ruled"
+	// FileCheck says whether a rule would allow to write a file, and changes nothing. There is none without a rule.
+	FileCheck FileOp = "check"
 )
 
 // File asks for something about files. Names are bytes, because Linux holds them to nothing else.
@@ -61,6 +66,25 @@ type File struct {
 	Append bool `json:"append,omitempty"`
 	// All makes missing parents, or removes what is in a directory too.
 	All bool `json:"all,omitempty"`
+	// Rule is there with FileRuled, and with nothing else.
+	Rule *FileRule `json:"rule,omitempty"`
+}
+
+// FileRule is an operation together with what it may not do.
+type FileRule struct {
+	Op FileOp `json:"op"`
+	// Beneath are directories, with absolute paths, outside of which nothing is changed. Nil is no such bound.
+	Beneath [][]byte `json:"beneath"`
+	// Protected are files that are neither read nor changed, under whatever name.
+	Protected []FilePattern `json:"protected,omitempty"`
+}
+
+// FilePattern is files of one directory by their names.
+type FilePattern struct {
+	Dir []byte `json:"dir"`
+	// Names is a pattern as of path.Match, and Except another one, of names that are not meant.
+	Names  string `json:"names"`
+	Except string `json:"except,omitempty"`
 }
 
 // FileEntry is a file as a listing tells of it.
@@ -97,6 +121,9 @@ const (
 	FailureDenied   FailureCode = "denied"
 	FailureTooLarge FailureCode = "too large"
 	FailureRefused  FailureCode = "refused"
+	// FailureOutside and FailureProtected are what a rule refuses.
+	FailureOutside   FailureCode = "outside"
+	FailureProtected FailureCode = "protected"
 )
 
 const (

@@ -25,7 +25,14 @@ func (s *service) mkdir() error {
 	if err != nil {
 		return err
 	}
-	s.root.Make = func(above int, dir string) error {
+	root := s.root
+	if s.rule != nil {
+		if root, name, err = s.beneath(name); err != nil {
+			return err
+		}
+		defer root.Close()
+	}
+	root.Make = func(above int, dir string) error {
 		_, base := rooted.Split(dir)
 		with := uint32(0o755)
 		if dir == name {
@@ -36,7 +43,7 @@ func (s *service) mkdir() error {
 		}
 		return nil // somebody else made it meanwhile, or else it does not open as a directory
 	}
-	fd, err := s.root.Parent(name)
+	fd, err := root.Parent(name)
 	if err != nil {
 		return err
 	}

@@ -49,7 +49,7 @@ func (s *service) write() error {
 	if s.req.Append {
 		return s.appendTo()
 	}
-	dir, base, err := s.parent(s.path())
+	dir, base, err := s.target()
 	if err != nil {
 		return err
 	}

@@ -26,6 +26,7 @@ type service struct {
 	r    *wire.Reader
 	w    *wire.Writer
 	gone func() bool
+	rule *rule // nil for none
 }
 
 // Serve answers one request with the rights of the calling thread. A watch is not among them: see OpenWatch.
@@ -43,8 +44,19 @@ func serve(req wire.File, r *wire.Reader, w *wire.Writer, gone func() bool) erro
 		return err
 	}
 	defer root.Close()
-	s := &service{req, root, r, w, gone}
-	switch req.Op {
+	s := &service{req: req, root: root, r: r, w: w, gone: gone}
+	if req.Op == wire.FileRuled {
+		if s.rule, err = openRule(req); err != nil {
+			return err
+		}
+		defer s.rule.close()
+		return s.ruled(req.Rule.Op)
+	}
+	return s.do(req.Op)
+}
+
+func (s *service) do(op wire.FileOp) error {
+	switch op {
 	case wire.FileRead:
 		return s.read()
 	case wire.FileWrite:
@@ -64,7 +76,7 @@ func serve(req wire.File, r *wire.Reader, w *wire.Writer, gone func() bool) erro
 	case wire.FileCopyOut:
 		return s.copyOut()
 	}
-	return &refusal{fmt.Sprintf("this guest cannot %q", req.Op)}
+	return &refusal{fmt.Sprintf("this guest cannot %q", op)}
 }
 
 // openRoot opens the directory that the request stays in. Its own path is one of the sandbox.
@@ -98,6 +110,9 @@ func (s *service) look(path string, flags int) (int, unix.Stat_t, error) {
 		return -1, unix.Stat_t{}, err
 	}
 	st, err := ordinary(fd)
+	if err == nil && s.rule != nil {
+		err = s.rule.allowFile(fd, &st)
+	}
 	if err != nil {
 		unix.Close(fd)
 		return -1, st, err
@@ -142,6 +157,9 @@ func (s *service) parent(path string) (dir int, base string, err error) {
 		return -1, "", &refusal{"it names no entry of a directory"}
 	}
 	dir, _, err = s.look(above, unix.O_DIRECTORY)
+	if err == nil && s.rule != nil {
+		dir, err = s.rule.settle(dir, base)
+	}
 	return dir, base, err
 }
 
@@ -168,6 +186,10 @@ func Failure(err error) *wire.Failure {
 	var large *tooLarge
 	var copied *tartree.TooLarge
 	switch {
+	case errors.Is(err, errOutside):
+		f.Code = wire.FailureOutside
+	case errors.Is(err, errProtected):
+		f.Code = wire.FailureProtected
 	case errors.Is(err, unix.ENOENT):
 		f.Code = wire.FailureNotFound
 	case errors.Is(err, unix.EEXIST):
