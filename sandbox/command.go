@@ -32,10 +32,21 @@ type Command struct {
 	// ID makes the command run at most once, however often it is asked for.
 	// Empty means a new random one.
 	ID string
+	// Asked names what is asked for under the ID, in at most a few hundred bytes: the
+	// same id with another name is refused with ErrIDReused. Empty is not compared.
+	Asked string
 	// Detached commands go on when their caller's process is gone.
 	Detached bool
+	// Leave makes the end of the context the end of waiting alone: a Detached command
+	// goes on, and can be followed by its ID.
+	Leave bool
 	// Window is how much output is kept for a caller that comes back.
 	Window int64
+	// Started is called when the sandbox has the command, before any output; known
+	// says that it had its ID before, and that nothing was started now. May be nil.
+	Started func(known bool)
+	// Gap is called in the place of output that is no longer kept; may be nil.
+	Gap func(stderr bool, bytes int64)
 }
 
 // Terminal is the caller's end of a command's terminal.
@@ -88,6 +99,12 @@ type Result struct {
 	// Recreated says that the sandbox had ended and was made anew for this.
 	Recreated bool          `json:"recreated,omitempty"`
 	Duration  time.Duration `json:"duration"`
+}
+
+// publicResult is what a guest's word means to a caller.
+func publicResult(id string, e wire.Exit) Result {
+	return Result{ID: id, Code: e.Code, Reason: Reason(e.Reason), Signal: e.Signal, Message: e.Message, Cwd: e.Cwd,
+		CwdFallback: e.CwdFallback, Survivors: e.Survivors, Duration: e.Duration}
 }
 
 func (c Command) validate() error {

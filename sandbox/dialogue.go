@@ -89,7 +89,7 @@ func (d dialogue) cannot(err error) error {
 	if err == nil {
 		return nil
 	}
-	return fmt.Errorf("cannot %s: %w", d.what, err)
+	return fmt.Errorf("cannot %s: %w", d.what, processFailure(err))
 }
 
 func (d dialogue) open(ctx context.Context, conn *connection) (*stream, error) {

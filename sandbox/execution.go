@@ -22,6 +22,9 @@ type execution struct {
 	box     *Sandbox
 	command Command
 	request wire.Exec
+	// follows says that the command is somebody else's: it is looked for, and not
+	// started.
+	follows bool
 
 	stdout, stderr int64 // bytes received
 	missed         int64
@@ -39,8 +42,15 @@ func (x *execution) run(ctx context.Context) (Result, error) {
 	defer x.box.track(x, false)
 	given, giveUp := context.WithCancel(context.WithoutCancel(ctx))
 	defer giveUp()
-	// The caller's cancellation becomes an interrupt.
-	uncancel := context.AfterFunc(ctx, func() { x.interrupt(stop, giveUp) })
+	// The caller's cancellation becomes an interrupt, unless it only stops waiting.
+	uncancel := context.AfterFunc(ctx, func() {
+		if x.leaves() {
+			giveUp()
+			x.hangUp()
+			return
+		}
+		x.interrupt(stop, giveUp)
+	})
 	defer uncancel()
 	if x.command.Terminal != nil && x.command.Terminal.Resized != nil {
 		go x.resize(stop)
@@ -55,22 +65,30 @@ func (x *execution) run(ctx context.Context) (Result, error) {
 		go x.feed(stop)
 	}
 	for {
+		if given.Err() != nil && x.leaves() {
+			line.hangUp() // it was not there yet when the caller left
+		}
 		exit, err := x.follow(line)
 		line.Close()
 		if err == nil {
 			return x.result(exit, recreated), x.writeErr
+		}
+		if given.Err() != nil && x.leaves() {
+			return Result{ID: x.request.ID}, ctx.Err()
 		}
 		if given.Err() != nil {
 			return x.lost("it did not end after it was interrupted", recreated), nil
 		}
 		var failure *wire.Failure
 		if errors.As(err, &failure) {
-			return Result{ID: x.request.ID}, fmt.Errorf("cannot run the command: %w", failure)
+			return Result{ID: x.request.ID}, x.cannot(idError(failure))
 		}
 		line, err = x.resume(given)
 		switch {
 		case errors.Is(err, ErrClosed):
 			return Result{ID: x.request.ID}, ErrClosed
+		case err != nil && given.Err() != nil && x.leaves():
+			return Result{ID: x.request.ID}, ctx.Err()
 		case err != nil:
 			return x.lost("the sandbox ended while the command ran", recreated), nil
 		}
@@ -105,9 +123,27 @@ func (x *execution) resume(ctx context.Context) (*stream, error) {
 	}
 }
 
+// leaves says that the end of the caller's context is not that of the command.
+func (x *execution) leaves() bool { return x.follows || x.command.Leave && x.command.Detached }
+
+func (x *execution) cannot(err error) error {
+	if x.follows {
+		return fmt.Errorf("cannot follow the command: %w", err)
+	}
+	return fmt.Errorf("cannot run the command: %w", err)
+}
+
 // begin sends the request. A sandbox that ended before it got the request is
 // made anew, because then nothing has started yet.
 func (x *execution) begin(ctx context.Context) (*stream, bool, error) {
+	if x.follows {
+		line, err := x.find(ctx)
+		if err != nil {
+			return nil, false, x.cannot(err)
+		}
+		x.use(line)
+		return line, false, nil
+	}
 	conn, recreated, err := x.box.connected(ctx)
 	if err != nil {
 		return nil, false, err
@@ -151,12 +187,12 @@ func (x *execution) use(line *stream) {
 	}
 }
 
-// hangUp breaks the line of a hold that is given up.
+// hangUp breaks the line of a hold, or of a caller, that is given up.
 func (x *execution) hangUp() {
 	x.mu.Lock()
 	defer x.mu.Unlock()
 	if x.line != nil {
-		x.line.Close()
+		x.line.hangUp()
 	}
 }
 
@@ -172,6 +208,10 @@ func (x *execution) follow(line *stream) (wire.Exit, error) {
 			return exit, err
 		}
 		switch frame.Type {
+		case wire.TypeStarted:
+			if err := x.begun(frame); err != nil {
+				return exit, err
+			}
 		case wire.TypeStdout:
 			x.stdout += int64(len(frame.Payload))
 			x.write(x.command.Stdout, frame.Payload)
@@ -184,6 +224,9 @@ func (x *execution) follow(line *stream) (wire.Exit, error) {
 				return exit, err
 			}
 			x.missed += gap.Bytes
+			if x.command.Gap != nil {
+				x.command.Gap(gap.Stderr, gap.Bytes)
+			}
 			if gap.Stderr {
 				x.stderr += gap.Bytes
 			} else {
@@ -195,15 +238,30 @@ func (x *execution) follow(line *stream) (wire.Exit, error) {
 	}
 }
 
+// begun tells the caller, once, that the sandbox has the command.
+func (x *execution) begun(frame wire.Frame) error {
+	var started wire.Started
+	if err := frame.Decode(&started); err != nil {
+		return err
+	}
+	if tell := x.command.Started; tell != nil {
+		x.command.Started = nil
+		tell(started.Known)
+	}
+	return nil
+}
+
 // write passes output on. A caller that no longer takes it, like a pipe that
-// was closed, ends the command.
+// was closed, ends the command, unless it would go on without that caller.
 func (x *execution) write(w io.Writer, p []byte) {
 	if w == nil || x.writeErr != nil {
 		return
 	}
 	if _, err := w.Write(p); err != nil {
 		x.writeErr = fmt.Errorf("cannot pass on the command's output: %w", err)
-		go x.control(wire.Control{Interrupt: true})
+		if !x.leaves() {
+			go x.control(wire.Control{Interrupt: true})
+		}
 	}
 }
 
@@ -301,9 +359,4 @@ func (x *execution) result(e wire.Exit, recreated bool) Result {
 	r := publicResult(x.request.ID, e)
 	r.Missed, r.Recreated = x.missed, recreated
 	return r
-}
-
-func publicResult(id string, e wire.Exit) Result {
-	return Result{ID: id, Code: e.Code, Reason: Reason(e.Reason), Signal: e.Signal, Message: e.Message, Cwd: e.Cwd,
-		CwdFallback: e.CwdFallback, Survivors: e.Survivors, Duration: e.Duration}
 }

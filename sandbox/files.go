@@ -35,9 +35,9 @@ func (s *Sandbox) Files(root string) Files { return Files{box: s, root: root} }
 // ErrTooLarge means that a limit of the request was reached.
 var ErrTooLarge = errors.New("larger than the limit")
 
-// ErrRefused means that something is not as the request takes it to be: a directory instead of a file, a device, a
-// file of the kernel's, a name that cannot be one.
-var ErrRefused = errors.New("refused")
+// ErrRefused means that what was asked for makes no sense here: the content of a directory, a name that leads out, input
+// for a process that takes none. Asked again, it is refused again.
+var ErrRefused = errors.New("it cannot be done")
 
 // fileError is what the guest said about a file.
 type fileError struct{ failure *wire.Failure }
@@ -54,7 +54,7 @@ func (e *fileError) Is(target error) bool {
 		return target == fs.ErrPermission
 	case wire.FailureTooLarge:
 		return target == ErrTooLarge
-	case wire.FailureRefused:
+	case wire.FailureRefused, wire.FailureBadRequest:
 		return target == ErrRefused
 	case wire.FailureOutside:
 		return target == ErrOutside

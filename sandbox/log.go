@@ -16,6 +16,9 @@ type LogOptions struct {
 	Lines int
 	// Follow goes on until the process has ended.
 	Follow bool
+	// At is called before each write with the offset of its first byte; may be nil.
+	// What lies between a write and the next was no longer kept.
+	At func(offset int64)
 }
 
 // LogPart is what was read of a log.
@@ -51,6 +54,9 @@ func (p *Process) Logs(ctx context.Context, o LogOptions, w io.Writer) (LogPart,
 			}
 			begun, part.Offset, part.Next = true, head.Offset, head.Offset
 		case wire.TypeStdout:
+			if o.At != nil {
+				o.At(part.Next)
+			}
 			part.Next += int64(len(f.Payload))
 			if _, err := w.Write(f.Payload); err != nil {
 				return true, err

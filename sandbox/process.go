@@ -91,6 +91,37 @@ type ProcessInfo struct {
 	Remark string `json:"remark,omitempty"`
 }
 
+// ErrNoProcess means that a sandbox knows no background process of an id.
+var ErrNoProcess = errors.New("no such process")
+
+// processError is what the guest said about a background process.
+type processError struct{ failure *wire.Failure }
+
+func (e *processError) Error() string { return e.failure.Message }
+
+func (e *processError) Is(target error) bool {
+	switch e.failure.Code {
+	case wire.FailureUnknownID:
+		return target == ErrNoProcess
+	case wire.FailureBadRequest, wire.FailureRefused:
+		return target == ErrRefused
+	}
+	return false
+}
+
+// refusal is a request that was refused before the guest was asked.
+type refusal struct{ error }
+
+func (*refusal) Is(target error) bool { return target == ErrRefused }
+
+func processFailure(err error) error {
+	var failure *wire.Failure
+	if errors.As(err, &failure) {
+		return &processError{failure}
+	}
+	return err
+}
+
 // NotStartedError is a background process that could not be started.
 type NotStartedError struct{ Result Result }
 
@@ -111,7 +142,7 @@ func (s *Session) Start(ctx context.Context, b Background) (*Process, error) {
 
 func (s *Sandbox) start(ctx context.Context, b Background, session string) (*Process, error) {
 	if err := b.validate(); err != nil {
-		return nil, err
+		return nil, &refusal{err}
 	}
 	if b.ID == "" {
 		b.ID = newProcessID()
@@ -260,7 +291,7 @@ func (p *Process) input(ctx context.Context, in wire.Input) (int, error) {
 		}
 	}
 	if err != nil {
-		return 0, fmt.Errorf("cannot write to the process: %w", err)
+		return 0, fmt.Errorf("cannot write to the process: %w", processFailure(err))
 	}
 	return taken.Bytes, nil
 }

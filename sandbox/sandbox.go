@@ -61,7 +61,7 @@ func (s *Sandbox) exec(ctx context.Context, c Command, session string) (Result, 
 	x := &execution{box: s, command: c, request: wire.Exec{
 		ID: c.ID, Argv: c.Argv, Line: c.Line, Session: session, Env: c.Env, Cwd: c.Cwd,
 		Stdin: c.Stdin != nil, Merge: c.Stderr == nil, Timeout: c.Timeout, Grace: c.Grace,
-		KillWhenLost: !c.Detached, Window: c.Window,
+		KillWhenLost: !c.Detached, Window: c.Window, Asked: c.Asked,
 	}}
 	if t := c.Terminal; t != nil {
 		x.request.TTY = &wire.Size{Rows: t.Rows, Cols: t.Cols, Term: t.Term}

@@ -22,7 +22,8 @@ s6|command -v s6-svscan|the s6 driver
 tini|command -v tini|the image's entrypoint under another init
 procps|command -v ps|the processes below the image's entrypoint
 python3 python3-venv python3-pip|/usr/bin/python3 -I -c 'import ensurepip, pip, venv'|the runtime of add-ons, and add-ons with a real interpreter
-nodejs npm|command -v node && command -v npm|add-ons of npm
+nodejs npm|command -v node && command -v npm|add-ons of npm, and MCP clients that are not ours
+curl|command -v curl|the doors by curl
 END
 }
 
@@ -45,4 +46,5 @@ missing | while IFS='|' read -r pkgs what; do
 done
 # It has the uv with which add-ons are tested.
 sh scripts/runtime.sh .cache/runtime || echo "missing: the Python runtime; not tested: add-ons with uv"
+sh scripts/mcpclients.sh .cache/mcpclients || echo "missing: the MCP clients of npm; not tested: hermes mcp with them"
 exec sh scripts/engines.sh

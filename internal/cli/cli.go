@@ -84,7 +84,7 @@ func newRoot(a *app) *cobra.Command {
 			"hermes sandbox shell --task build            # a terminal in it")
 	root.AddCommand(newStatus(a), newChat(a))
 	root.AddCommand(newRun(a), newSandbox(a), newDoctor(a), newVersion(a), newBench(a), newCompletion(a), newInit(a))
-	root.AddCommand(newConfig(a), newDashboard(a), newAddon(a), newTools(a))
+	root.AddCommand(newConfig(a), newDashboard(a), newAddon(a), newTools(a), newMCP(a))
 	addImages(a, root)
 	root.PersistentFlags().StringVarP(&a.profile, "profile", "p", "", "agent `NAME` within the home (default that of HERMES_HOME)")
 	addSupervision(a, root)

@@ -12,6 +12,8 @@ import (
 
 	"hermes.example/hermes/internal/config"
 	"hermes.example/hermes/internal/gateway"
+	"hermes.example/hermes/internal/gateway/api"
+	"hermes.example/hermes/internal/gateway/mcp"
 	"hermes.example/hermes/internal/profile"
 	"hermes.example/hermes/internal/ready"
 	"hermes.example/hermes/internal/roster"
@@ -32,8 +34,9 @@ func newGatewayRun(a *app) *cobra.Command {
 		Short:                 "Serve a profile's gateway, or have the supervisor do so",
 		Long: "Where a supervisor runs, as in Hermes' own image, it is asked to keep the profile's gateway up, and this command only\n" +
 			"waits until it is ended. Elsewhere, and with --no-supervise, the gateway is served here: GET /health for everybody,\n" +
-			"GET /v1/status and POST /v1/restart for who has the key (API_SERVER_KEY). There is one gateway a profile. SIGTERM\n" +
-			"lets requests finish first; SIGUSR1 does that too and asks to be started again.",
+			"and for who has the key (API_SERVER_KEY) the profile's sandboxes, their files and processes, and its add-ons;\n" +
+			"GET /v1/openapi.json describes all routes. There is one gateway a profile. SIGTERM lets requests finish first;\n" +
+			"SIGUSR1 does that too and asks to be started again.",
 		Example:     "hermes gateway run\nhermes -p coder gateway run --no-supervise\nhermes gateway run --no-supervise --replace",
 		Args:        noArguments,
 		Annotations: map[string]string{kindAnnotation: serves},
@@ -88,8 +91,8 @@ func (a *app) handOver(ctx context.Context, name string, here bool) (kept bool, 
 }
 
 func (a *app) serveGateway(ctx context.Context, g agent, options gateway.Options) error {
-	if os.Geteuid() == 0 && !config.Switch(a.lookup, "HERMES_ALLOW_ROOT_GATEWAY") {
-		return settings(errors.New("cannot run a gateway as root: what it does must not have all rights; run it as another user, or set HERMES_ALLOW_ROOT_GATEWAY=1"))
+	if os.Geteuid() == 0 && !config.Switch(a.lookup, allowRoot) {
+		return settings(errors.New("cannot run a gateway as root: what it does must not have all rights; run it as another user, or set " + allowRoot + "=1"))
 	}
 	if g.name == profile.Default {
 		if err := g.needHome(); err != nil {
@@ -111,24 +114,22 @@ func (a *app) serveGateway(ctx context.Context, g agent, options gateway.Options
 		default: // it is asked already
 		}
 	})()
+	boxes := &gatewaySandboxes{app: a, agent: g, log: options.Log}
+	defer boxes.close()
+	if err := boxes.check(); err != nil && options.Problem == nil {
+		options.Problem = err
+	}
+	options.Sandboxes = func() (api.Sandboxes, error) { return boxes.open() }
+	addons := &gatewayAddons{app: a, agent: g, log: options.Log}
+	defer addons.close()
+	options.Addons = func() (api.Addons, error) { return addons.open() }
+	options.MCP = mcp.Lazily((&gatewayMCP{sandboxes: boxes, addons: addons}).open)
 	a.drains.Store(true)
 	err := gateway.Run(ctx, options)
 	if isA[*gateway.ConfigError](err) {
 		return settings(err)
 	}
 	return err
-}
-
-func (a *app) gatewaySettings(g agent) (config.Gateway, error) {
-	lookup, err := a.settled(g)
-	if err != nil {
-		return config.Gateway{}, err
-	}
-	c, err := config.Load(lookup)
-	if err != nil {
-		return config.Gateway{}, err
-	}
-	return c.Gateway()
 }
 
 // onSignal calls do for each signal until the returned function is called.

@@ -1,6 +1,7 @@
 package config
 
 import (
+	"fmt"
 	"strconv"
 	"strings"
 
@@ -63,6 +64,35 @@ func (s setting) setPort(to *int) error {
 	}
 	*to = int(port)
 	return nil
+}
+
+func (s setting) setPositive(to *int) error {
+	if s.value == nil {
+		return nil
+	}
+	n, err := strconv.ParseUint(s.text(), 10, 31)
+	if err != nil || n == 0 {
+		return s.wrong("a whole number above zero")
+	}
+	*to = int(n)
+	return nil
+}
+
+// words are those of a list: in a variable with commas between them, in the file also a list.
+func (s setting) words() []string {
+	var words []string
+	parts, isList := s.value.([]any)
+	if !isList && s.value != nil {
+		for part := range strings.SplitSeq(s.text(), ",") {
+			parts = append(parts, part)
+		}
+	}
+	for _, part := range parts {
+		if word := strings.TrimSpace(fmt.Sprint(part)); word != "" {
+			words = append(words, word)
+		}
+	}
+	return words
 }
 
 // truthy is what a switch says; in a file "on" is true too, as it is for the agent, which reads an older YAML.

@@ -3,6 +3,7 @@ package config
 import (
 	"os"
 	"path/filepath"
+	"reflect"
 	"strings"
 	"testing"
 	"time"
@@ -25,14 +26,24 @@ func TestGatewaySettings(t *testing.T) {
 		vars map[string]string
 		want Gateway
 	}{
-		"defaults":      {"", nil, Gateway{Host: "127.0.0.1", Port: 8642}},
-		"file":          {gatewayFile, nil, Gateway{"10.0.0.1", 7000, NewSecret("of-the-file")}},
-		"variables win": {gatewayFile, map[string]string{"API_SERVER_HOST": "::1", "API_SERVER_PORT": "0", "API_SERVER_KEY": " k "}, Gateway{"::1", 0, NewSecret("k")}},
+		"defaults":      {"", nil, Gateway{"127.0.0.1", 8642, Secret{}, nil, nil, 1000, 1024}},
+		"file":          {gatewayFile, nil, Gateway{"10.0.0.1", 7000, NewSecret("of-the-file"), nil, nil, 1000, 1024}},
+		"variables win": {gatewayFile, map[string]string{"API_SERVER_HOST": "::1", "API_SERVER_PORT": "0", "API_SERVER_KEY": " k "}, Gateway{"::1", 0, NewSecret("k"), nil, nil, 1000, 1024}},
+		"what it goes by": {"platforms: {api_server: {extra: {hosts: [agent.example, 10.0.0.9], origins: 'https://a.example', rate: 5, concurrency: 7}}}", nil,
+			Gateway{"127.0.0.1", 8642, Secret{}, []string{"agent.example", "10.0.0.9"}, []string{"https://a.example"}, 5, 7}},
+		"the same by variables": {"platforms: {api_server: {extra: {hosts: [agent.example], rate: 5}}}",
+			map[string]string{"API_SERVER_HOSTS": " a, b,", "API_SERVER_ORIGINS": "http://x:1,http://y", "API_SERVER_RATE": "9", "API_SERVER_CONCURRENCY": "3"},
+			Gateway{"127.0.0.1", 8642, Secret{}, []string{"a", "b"}, []string{"http://x:1", "http://y"}, 9, 3}},
 		"empty ones do not": {gatewayFile, map[string]string{"API_SERVER_HOST": "", "API_SERVER_PORT": " ", "API_SERVER_KEY": ""},
-			Gateway{"10.0.0.1", 7000, NewSecret("of-the-file")}},
+			Gateway{"10.0.0.1", 7000, NewSecret("of-the-file"), nil, nil, 1000, 1024}},
 	} {
-		if got, err := loaded(t, test.file, test.vars).Gateway(); err != nil || got != test.want {
+		if got, err := loaded(t, test.file, test.vars).Gateway(); err != nil || !reflect.DeepEqual(got, test.want) {
 			t.Errorf("%s: %+v, %v", name, got, err)
+		}
+	}
+	for variable, value := range map[string]string{"API_SERVER_ORIGINS": "agent.example", "API_SERVER_RATE": "0", "API_SERVER_CONCURRENCY": "-1"} {
+		if _, err := loaded(t, "", map[string]string{variable: value}).Gateway(); err == nil || !strings.Contains(err.Error(), variable) {
+			t.Errorf("%s=%s: %v", variable, value, err)
 		}
 	}
 	for _, port := range []string{"65536", "-1", "http", "1.5"} {

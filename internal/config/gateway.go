@@ -3,7 +3,10 @@ package config
 import (
 	"bytes"
 	"errors"
+	"fmt"
+	"net/url"
 	"os"
+	"strings"
 )
 
 // Gateway is what the configuration says about a profile's door to the network. Variables win over the file here:
@@ -15,6 +18,12 @@ type Gateway struct {
 	Port int
 	// Key opens it (API_SERVER_KEY; in the file key in platforms.api_server.extra).
 	Key Secret
+	// Hosts are names that it is asked for by, beside those that it knows itself; "*" is any (API_SERVER_HOSTS, with
+	// commas; in the file hosts). Origins are those whose pages may use it (API_SERVER_ORIGINS; in the file origins).
+	Hosts, Origins []string
+	// Rate is how many requests a second are taken, and Concurrency how many at a time (API_SERVER_RATE and
+	// API_SERVER_CONCURRENCY; in the file rate and concurrency).
+	Rate, Concurrency int
 }
 
 // The gateway's defaults. In our image a port that is published leads to every address of the container, and on a
@@ -23,11 +32,14 @@ const (
 	DefaultGatewayPort = 8642
 	LoopbackHost       = "127.0.0.1"
 	AnyHost            = "0.0.0.0"
+
+	DefaultGatewayRate        = 1000
+	DefaultGatewayConcurrency = 1024
 )
 
 // Gateway reads what is configured about the profile's gateway.
 func (c Config) Gateway() (Gateway, error) {
-	g := Gateway{Host: LoopbackHost, Port: DefaultGatewayPort}
+	g := Gateway{Host: LoopbackHost, Port: DefaultGatewayPort, Rate: DefaultGatewayRate, Concurrency: DefaultGatewayConcurrency}
 	if inImage(installMark) {
 		g.Host = AnyHost
 	}
@@ -37,8 +49,18 @@ func (c Config) Gateway() (Gateway, error) {
 	}
 	s.either("API_SERVER_HOST", "platforms", "api_server", "extra", "host").setText(&g.Host)
 	g.Key = NewSecret(s.either("API_SERVER_KEY", "platforms", "api_server", "extra", "key").orEmpty())
-	err = s.either("API_SERVER_PORT", "platforms", "api_server", "extra", "port").setPort(&g.Port)
-	return g, err
+	g.Hosts = s.either("API_SERVER_HOSTS", "platforms", "api_server", "extra", "hosts").words()
+	g.Origins = s.either("API_SERVER_ORIGINS", "platforms", "api_server", "extra", "origins").words()
+	for _, origin := range g.Origins {
+		if u, err := url.Parse(origin); err != nil || u.Scheme == "" || u.Host == "" || strings.Trim(u.Path, "/") != "" {
+			return g, fmt.Errorf("cannot use %q as an origin (API_SERVER_ORIGINS): give a scheme and a host, as in https://agent.example", origin)
+		}
+	}
+	return g, errors.Join(
+		s.either("API_SERVER_PORT", "platforms", "api_server", "extra", "port").setPort(&g.Port),
+		s.either("API_SERVER_RATE", "platforms", "api_server", "extra", "rate").setPositive(&g.Rate),
+		s.either("API_SERVER_CONCURRENCY", "platforms", "api_server", "extra", "concurrency").setPositive(&g.Concurrency),
+	)
 }
 
 // MultiplexProfiles says whether one gateway serves all profiles (GATEWAY_MULTIPLEX_PROFILES; in the file

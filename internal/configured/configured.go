@@ -36,6 +36,8 @@ type Options struct {
 	// Expect is the task that is probably asked for, if one is: a daemon that makes containers need not be asked for one
 	// that this machine remembers.
 	Expect string
+	// Spec is what sandboxes are like that Use makes, where somebody said so; nil takes them as they are.
+	Spec *sandbox.Spec
 	// Serves says that this lives long: the configuration is read again for each sandbox, and sandboxes that nobody uses
 	// are swept every minute, unless the reaper is switched off.
 	Serves bool

@@ -40,7 +40,7 @@ func (s *Sandboxes) enter(ctx context.Context, task string) (*hold, error) {
 			return nil, err
 		}
 		if mine {
-			h.box, h.err = s.Obtain(ctx, task, nil)
+			h.box, h.err = s.Obtain(ctx, task, s.options.Spec)
 			close(h.made)
 		}
 		select {

@@ -1,12 +1,13 @@
 package dashboard
 
 import (
-	"net"
 	"net/http"
 	"net/netip"
 	"net/url"
 	"slices"
 	"strings"
+
+	"hermes.example/hermes/internal/gate"
 )
 
 // caller is where a request came from, as far as that can be believed.
@@ -56,36 +57,17 @@ func last(values []string) string {
 	return strings.TrimSpace(all[len(all)-1])
 }
 
-// hosts are the names by which the dashboard may be asked for; nil means any. A browser whose page made a name of its
-// own lead to this address still says that name.
-type hosts []string
-
-// newHosts are the names of an address that is listened on, and of the one that people know.
-func newHosts(listen string, loopback bool, publicURL string) hosts {
+// hosts are the names by which the dashboard may be asked for: of the address that is listened on, and of the one that
+// people know. Where all addresses of the machine are, any will do: there is always a login.
+func hosts(listen string, loopback bool, publicURL string) gate.Hosts {
+	var names []string
 	if address, err := netip.ParseAddr(listen); err == nil && address.IsUnspecified() {
-		return nil // reached by names that nobody here knows
-	}
-	h := hosts{strings.ToLower(listen)}
-	if loopback {
-		h = append(h, "localhost", "127.0.0.1", "::1")
+		names = append(names, gate.AnyName)
 	}
 	if u, err := url.Parse(publicURL); err == nil && u.Hostname() != "" {
-		h = append(h, strings.ToLower(u.Hostname()))
+		names = append(names, u.Hostname())
 	}
-	return h
-}
-
-func (h hosts) allow(host string) bool {
-	return h == nil || slices.Contains(h, hostname(host))
-}
-
-// hostname is a host without its port.
-func hostname(host string) string {
-	name, _, err := net.SplitHostPort(host)
-	if err != nil {
-		name = strings.TrimSuffix(strings.TrimPrefix(host, "["), "]")
-	}
-	return strings.ToLower(name)
+	return gate.NewHosts(listen, loopback, names...)
 }
 
 // foreign says whether a page of another origin makes this request. Browsers say so; what is none has no cookies to lose.

@@ -17,6 +17,7 @@ import (
 	"time"
 
 	"hermes.example/hermes/internal/config"
+	"hermes.example/hermes/internal/gate"
 	"hermes.example/hermes/internal/listen"
 )
 
@@ -38,13 +39,13 @@ type Dashboard struct {
 	settings config.Dashboard
 	log      *slog.Logger
 	proxies  proxies
-	hosts    hosts
+	hosts    gate.Hosts
 	signer   signer
 	basic    *basic   // nil without a name and a password
 	once     *ticket  // nil where people log in in another way
 	oauth    []string // providers that are known and cannot be used yet
 	ttl      time.Duration
-	limiter  limiter
+	limiter  *gate.Rate[netip.Prefix] // of tries of a password
 }
 
 // drainTime bounds how long requests may go on after the end was asked for.
@@ -57,8 +58,7 @@ func New(o Options) (*Dashboard, error) {
 	}
 	s := o.Settings
 	loopback := config.IsLoopback(s.Host)
-	d := &Dashboard{settings: s, log: o.Log, proxies: s.TrustedProxies, hosts: newHosts(s.Host, loopback, s.PublicURL), ttl: s.Basic.TTL}
-	d.limiter.now, d.limiter.full = o.Now, make(map[netip.Prefix]time.Time)
+	d := &Dashboard{settings: s, log: o.Log, proxies: s.TrustedProxies, hosts: hosts(s.Host, loopback, s.PublicURL), ttl: s.Basic.TTL, limiter: newLimiter(o.Now)}
 	for _, line := range s.Ignored {
 		d.log.Warn(line)
 	}

@@ -70,7 +70,7 @@ func (d *Dashboard) gate(inner http.Handler) http.Handler {
 			w.Header().Set(name, value)
 		}
 		g := guest{caller: d.proxies.caller(r)}
-		if !d.hosts.allow(r.Host) {
+		if !d.hosts.Allow(r.Host) {
 			refuse(w, http.StatusBadRequest, "this dashboard is not asked for by that name; open it as localhost, or set HERMES_DASHBOARD_PUBLIC_URL to how people reach it")
 			return
 		}

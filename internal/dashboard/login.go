@@ -78,7 +78,7 @@ func (d *Dashboard) passwordLogin(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	g := guestOf(r)
-	if wait := d.limiter.take(g.address); wait > 0 {
+	if wait := d.limiter.Take(network(g.address)); wait > 0 {
 		w.Header().Set("Retry-After", strconv.Itoa(int(math.Ceil(wait.Seconds()))))
 		refuse(w, http.StatusTooManyRequests, "too many tries; wait a little")
 		return
@@ -91,7 +91,7 @@ func (d *Dashboard) passwordLogin(w http.ResponseWriter, r *http.Request) {
 		d.log.Warn("a login was refused", "from", g.address)
 		refuse(w, http.StatusUnauthorized, "this name or password is wrong")
 	default:
-		d.limiter.forgive(g.address)
+		d.limiter.Forgive(network(g.address))
 		d.log.Info("logged in", "user", d.basic.name, "from", g.address)
 		answer(w, http.StatusOK, d.letIn(w, g, d.basic.name))
 	}

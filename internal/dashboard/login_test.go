@@ -203,30 +203,14 @@ func TestTriesAreLimited(t *testing.T) {
 	}
 }
 
-func TestTheLimitHasItsOwnLimit(t *testing.T) {
-	c := newClock()
-	l := limiter{now: c.now, full: map[netip.Prefix]time.Time{}}
-	address := netip.MustParseAddr("10.0.0.0")
-	for range mostCallers + 2*tries {
-		address = address.Next()
-		l.take(address)
-	}
-	if len(l.full) > mostCallers+1 {
-		t.Errorf("%d callers are remembered", len(l.full))
-	}
-	if l.take(address.Next()) == 0 {
-		t.Error("those beyond are not limited")
-	}
-	c.at = c.at.Add(time.Hour)
-	if l.take(address.Next()) != 0 || len(l.full) > 2 {
-		t.Errorf("the old ones are not forgotten: %d", len(l.full))
-	}
+func TestANetworkHasTheTriesOfOneCaller(t *testing.T) {
+	l := newLimiter(newClock().now)
 	six := netip.MustParseAddr("2001:db8::1")
 	for range tries {
-		l.take(six)
+		l.Take(network(six))
 		six = six.Next()
 	}
-	if l.take(six) == 0 {
+	if l.Take(network(six)) == 0 {
 		t.Error("every address of a network has tries of its own")
 	}
 }

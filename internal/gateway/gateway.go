@@ -1,17 +1,20 @@
-// Package gateway is a profile's door to the network: a small HTTP server that says how the profile is to whoever has
-// its key.
+// Package gateway is a profile's door to the network: an HTTP server that gives the profile's sandboxes and add-ons to
+// whoever has its key, by its API and by MCP.
 //
 // The command line runs it, usually as a service of a supervisor, and maps how it ended to an exit status. It writes
 // down how it is where the next boot looks, and never what its owner wants: that is the roster's.
 package gateway
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"log/slog"
+	"net/http"
 	"time"
 
 	"hermes.example/hermes/internal/config"
+	"hermes.example/hermes/internal/gateway/api"
 )
 
 // State is where a gateway is in its life, as it writes it down: it starts, runs, drains when it is asked to end, and
@@ -33,11 +36,23 @@ type Records interface {
 	StopPlanned(profile string, pid int) bool
 }
 
+// MCP is a door for models. Shutdown lets its calls finish until the context ends, and ends its sessions.
+type MCP interface {
+	http.Handler
+	Shutdown(context.Context)
+}
+
 // Options are what a gateway works with.
 type Options struct {
 	// Profile is whose gateway it is, and Dir that one's directory.
 	Profile, Dir string
 	Settings     config.Gateway
+	// Sandboxes opens the profile's, when they are needed first. They are the caller's to close, after the gateway.
+	Sandboxes func() (api.Sandboxes, error)
+	// Addons opens the profile's add-ons, in the same way.
+	Addons func() (api.Addons, error)
+	// MCP serves MCP clients at /mcp; nil for none.
+	MCP MCP
 	// Problem is why there are no settings; nil if there are.
 	Problem error
 	// Records is nil for a gateway that writes nothing down: one that somebody runs by hand beside a supervisor

@@ -157,7 +157,7 @@ func TestOnlyTheKeyOpens(t *testing.T) {
 func TestWithoutAKeyNothingOpens(t *testing.T) {
 	r := start(t, func(o *Options) { o.Settings.Key = config.Secret{} })
 	for _, authorization := range []string{"", "Bearer ", "Bearer x"} {
-		if status, body := r.ask("GET", "/v1/status", authorization); status != 401 || !strings.Contains(body["error"].(string), "API_SERVER_KEY") {
+		if status, body := r.ask("GET", "/v1/status", authorization); status != 401 || !strings.Contains(body["detail"].(string), "API_SERVER_KEY") {
 			t.Errorf("%q: %d %v", authorization, status, body)
 		}
 	}

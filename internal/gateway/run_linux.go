@@ -3,10 +3,10 @@ package gateway
 import (
 	"context"
 	"fmt"
-	"log/slog"
 	"net"
 	"net/http"
 	"os"
+	"sync"
 	"time"
 
 	"hermes.example/hermes/internal/listen"
@@ -95,10 +95,7 @@ func (g *gateway) listen(ctx context.Context) (net.Listener, error) {
 	if err != nil {
 		return nil, fmt.Errorf("%w; every profile needs a port of its own (API_SERVER_PORT)", err)
 	}
-	g.server = &http.Server{
-		Handler: g.handler, ReadHeaderTimeout: 10 * time.Second, ReadTimeout: time.Minute, IdleTimeout: 2 * time.Minute,
-		MaxHeaderBytes: 64 << 10, ErrorLog: slog.NewLogLogger(g.Log.Handler(), slog.LevelDebug),
-	}
+	g.server = newServer(g.handler, g.Settings, g.Log)
 	go func() { g.failed <- g.server.Serve(listener) }()
 	return listener, nil
 }
@@ -117,6 +114,12 @@ func (g *gateway) drain(end error) error {
 	g.Log.Info("draining", "profile", g.Profile)
 	ctx, cancel := context.WithTimeout(context.Background(), DrainTime)
 	defer cancel()
+	var told sync.WaitGroup
+	told.Go(func() { g.door.api.Drain(ctx) }) // or Shutdown would wait for those who follow something
+	if g.MCP != nil {
+		told.Go(func() { g.MCP.Shutdown(ctx) })
+	}
+	defer told.Wait()
 	if err := g.server.Shutdown(ctx); err != nil {
 		g.Log.Warn("requests were cut off: they did not end in time", "within", DrainTime)
 		g.server.Close()

@@ -81,8 +81,11 @@ func (s *Server) begin(c *command) (_ *command, known bool, failure *wire.Failur
 	if s.retiring {
 		return nil, false, &wire.Failure{Code: wire.FailureRetiring, Message: "the sandbox is ending"}
 	}
-	if c, ok := s.commands[c.id]; ok {
-		return c, true, nil
+	if earlier, ok := s.commands[c.id]; ok {
+		if was, is := earlier.request.Asked, c.request.Asked; was != "" && is != "" && was != is {
+			return nil, true, &wire.Failure{Code: wire.FailureReused, Message: "another command was asked for under the id " + strconv.Quote(c.id)}
+		}
+		return earlier, true, nil
 	}
 	if s.journal.has(c.id) {
 		// It ran, or may have run, under an earlier guest.

@@ -26,6 +26,9 @@ type Exec struct {
 	KillWhenLost bool `json:"kill_when_lost,omitempty"`
 	// Window is how many bytes of output are kept for a caller that comes back.
 	Window int64 `json:"window,omitempty"`
+	// Asked names what was asked for under the ID; the same id with another name is
+	// refused. Empty is not compared.
+	Asked string `json:"asked,omitempty"`
 }
 
 // Attach follows the command ID from the given offsets on.
@@ -162,5 +165,7 @@ const (
 	FailureBadRequest FailureCode = "bad request"
 	FailureUnknownID  FailureCode = "unknown id"
 	FailureRetiring   FailureCode = "retiring"
-	FailureInternal   FailureCode = "internal"
+	// FailureReused is an id under which something else was asked for before.
+	FailureReused   FailureCode = "id reused"
+	FailureInternal FailureCode = "internal"
 )

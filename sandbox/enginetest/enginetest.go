@@ -85,7 +85,7 @@ func tests() []test {
 	return slices.Concat(
 		commandTests, timeoutTests, streamTests, terminalTests, environmentTests,
 		sessionTests, sessionEnvTests, sessionEndTests, sessionParallelTests, sessionPrivateTests, sessionHandoverTests, shellTests,
-		replayTests, lossTests,
+		replayTests, followTests, lossTests,
 		reuseTests, nameTests, driftTests, requireTests, lifeTests, ephemeralTests, reaperTests,
 		backgroundTests, backgroundEndTests, backgroundInputTests, backgroundLogTests, backgroundEventTests,
 		postureTests, mountTests, networkTests, userTests, limitTests,

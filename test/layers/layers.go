@@ -52,6 +52,7 @@ var heights = map[string]int{
 	"internal/boot":                 engine,
 	"internal/mounts":               engine, // beside the engines, which do not know it
 	"internal/containerargs":        engine, // the same
+	"client":                        engine, // what the gateway answers with, and public
 	"internal/configured":           wanted,
 	"internal/toolbox":              tools,
 	"internal/bench":                door,
@@ -97,6 +98,9 @@ var homes = map[string][]string{
 	"github.com/CycloneDX/":                  {"internal/addon/sbom", "image/describe"},
 	"github.com/spf13/pflag":                 {"internal/cli", "internal/containerargs"},
 	"github.com/docker/go-units":             {"internal/containerargs"},
+	"github.com/coder/websocket":             {"internal/gateway", "client", "test"},
+	"github.com/prometheus/":                 {"internal/gateway"},
+	"github.com/google/jsonschema-go":        {"internal/gateway"},
 	"github.com/moby/moby":                   {"internal/daemon", "sandbox/engine/docker", "internal/bench", "test"},
 }
 

@@ -1,0 +1,77 @@
+package gateway
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net"
+	"net/http"
+	"sync"
+	"time"
+
+	"hermes.example/hermes/internal/config"
+	"hermes.example/hermes/internal/listen"
+)
+
+// ServeMCP serves MCP clients and nobody else, behind the same gate as a gateway, and is none: it takes no profile's place
+// and writes nothing down. When ctx ends it stops accepting, lets calls finish within DrainTime, and returns. Ready, which
+// may be nil, is told where it listens.
+func ServeMCP(ctx context.Context, s config.Gateway, door MCP, log *slog.Logger, ready func(net.Addr)) error {
+	if err := check(Options{Settings: s}); err != nil {
+		return err
+	}
+	if s.Key.Reveal() == "" {
+		return &ConfigError{"cannot serve MCP over HTTP without a key: set API_SERVER_KEY, which clients send as Authorization: Bearer"}
+	}
+	listener, err := listen.TCP(ctx, s.Host, s.Port)
+	if err != nil {
+		return err
+	}
+	mux := http.NewServeMux()
+	mux.HandleFunc("GET "+healthPath, func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("Content-Type", "application/json")
+		fmt.Fprintln(w, `{"status":"ok"}`)
+	})
+	mux.Handle(mcpPath, door)
+	keeper := newDoorkeeper(s, nil, func() bool { return ctx.Err() != nil })
+	server := newServer(keeper.guard(mux), s, log)
+	failed := make(chan error, 1)
+	go func() { failed <- server.Serve(listener) }()
+	log.Info("listening", "address", listener.Addr().String(), "path", mcpPath)
+	if ready != nil {
+		ready(listener.Addr())
+	}
+	select {
+	case err := <-failed:
+		return fmt.Errorf("cannot go on listening: %w", err)
+	case <-ctx.Done():
+	}
+	bound, cancel := context.WithTimeout(context.Background(), DrainTime)
+	defer cancel()
+	var ended sync.WaitGroup
+	ended.Go(func() { door.Shutdown(bound) })
+	if err := server.Shutdown(bound); err != nil {
+		log.Warn("requests were cut off: they did not end in time", "within", DrainTime)
+		server.Close()
+	}
+	ended.Wait()
+	if err := <-failed; !errors.Is(err, http.ErrServerClosed) {
+		return err
+	}
+	return nil
+}
+
+// newServer is a server with the bounds of every door: who is slow to say what he wants, or opens connections and says
+// nothing, must not keep others out.
+func newServer(h http.Handler, s config.Gateway, log *slog.Logger) *http.Server {
+	places := s.Concurrency
+	if places == 0 {
+		places = config.DefaultGatewayConcurrency
+	}
+	limit := connections{most: int64(connectionsPerPlace * places)}
+	return &http.Server{
+		Handler: h, ReadHeaderTimeout: 10 * time.Second, ReadTimeout: time.Minute, IdleTimeout: 2 * time.Minute,
+		MaxHeaderBytes: 64 << 10, ErrorLog: slog.NewLogLogger(log.Handler(), slog.LevelDebug), ConnState: limit.watch,
+	}
+}

@@ -1,0 +1,49 @@
+package api
+
+import (
+	"net/http"
+	"strconv"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/collectors"
+	"github.com/prometheus/client_golang/prometheus/promhttp"
+)
+
+// Metrics are the gateway's figures, in a registry of their own: nothing that a library counts by itself is among them.
+type Metrics struct {
+	handler  http.Handler
+	requests *prometheus.CounterVec
+	duration *prometheus.HistogramVec
+	running  prometheus.Gauge
+	output   prometheus.Counter
+	held     prometheus.Gauge
+}
+
+func newMetrics() *Metrics {
+	m := &Metrics{
+		requests: prometheus.NewCounterVec(prometheus.CounterOpts{Name: "hermes_http_requests_total", Help: "Requests, by route and status; those that were refused before a route was looked for have none."}, []string{"route", "status"}),
+		duration: prometheus.NewHistogramVec(prometheus.HistogramOpts{Name: "hermes_http_request_seconds", Help: "How long requests took, by route.", Buckets: prometheus.ExponentialBuckets(0.0005, 4, 10)}, []string{"route"}),
+		running:  prometheus.NewGauge(prometheus.GaugeOpts{Name: "hermes_execs_running", Help: "Commands that somebody follows through this gateway now."}),
+		output:   prometheus.NewCounter(prometheus.CounterOpts{Name: "hermes_exec_output_bytes_total", Help: "Output of commands that went through this gateway."}),
+		held:     prometheus.NewGauge(prometheus.GaugeOpts{Name: "hermes_sandboxes_swept_total", Help: "Sandboxes that this gateway has removed because nobody used them."}),
+	}
+	registry := prometheus.NewRegistry()
+	registry.MustRegister(m.requests, m.duration, m.running, m.output, m.held, collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
+	m.handler = promhttp.HandlerFor(registry, promhttp.HandlerOpts{DisableCompression: true})
+	return m
+}
+
+// Observe counts a request. Route is the pattern of the mux, so that nobody can make up new ones.
+func (m *Metrics) Observe(route string, status int, took time.Duration) {
+	m.requests.WithLabelValues(route, strconv.Itoa(status)).Inc()
+	m.duration.WithLabelValues(route).Observe(took.Seconds())
+}
+
+func (m *Metrics) serve(w http.ResponseWriter, r *http.Request) error {
+	m.handler.ServeHTTP(w, r)
+	return nil
+}
+
+// Metrics are the API's figures.
+func (a *API) Metrics() *Metrics { return a.metrics }

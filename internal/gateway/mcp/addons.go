@@ -1,0 +1,230 @@
+package mcp
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"hermes.example/hermes/internal/addon"
+	"hermes.example/hermes/internal/addon/backend"
+	"hermes.example/hermes/internal/addon/choice"
+	"hermes.example/hermes/internal/addon/feature"
+)
+
+// webTools are those of the features by which the web is searched. They are listed once, for whichever of them the
+// configuration chooses.
+var webTools = []string{"web_search", "web_extract"}
+
+// WebSearchInput asks for pages of the web.
+type WebSearchInput struct {
+	Query string `json:"query" jsonschema:"what to look for"`
+	Limit int    `json:"limit,omitempty" jsonschema:"how many results at most: 5 unless given, 50 at the most"`
+}
+
+// WebExtractInput asks for the text of pages.
+type WebExtractInput struct {
+	URLs          []string `json:"urls" jsonschema:"addresses of pages, 20 at the most"`
+	MaxCharacters int      `json:"max_characters,omitempty" jsonschema:"of the text of each page: 50000 unless given"`
+}
+
+// addWeb lists the web. What answers is installed at its first use.
+func (d *Door) addWeb() {
+	addOutside(d, "web_search", "Search the web",
+		"Searches the web. The results are pages with title, address and a snippet of their text, best first.",
+		func(c call, in WebSearchInput) (backend.Result, error) { return d.web(c, "web_search", in) })
+	addOutside(d, "web_extract", "Read web pages",
+		"Reads web pages. Each has its title and its text as Markdown, or an error in the place of the text.",
+		func(c call, in WebExtractInput) (backend.Result, error) { return d.web(c, "web_extract", in) })
+}
+
+func (d *Door) web(c call, tool string, in any) (backend.Result, error) {
+	arguments, err := json.Marshal(in)
+	if err != nil {
+		return backend.Result{}, err
+	}
+	_, result, err := d.Addons.First(c.ctx, choice.Search, tool, arguments, c.installProgress())
+	d.lookSoon()
+	return result, err
+}
+
+// addOutside lists a tool that a backend answers.
+func addOutside[In any](d *Door, name, title, description string, do func(call, In) (backend.Result, error)) {
+	kind := asks
+	kind.Title = title
+	tool := &mcp.Tool{Name: name, Title: title, Description: description, Annotations: &kind}
+	mcp.AddTool(d.server, tool, func(ctx context.Context, request *mcp.CallToolRequest, in In) (*mcp.CallToolResult, any, error) {
+		s := d.of(request.Session)
+		ctx, leave, err := d.enter(ctx, s)
+		if err != nil {
+			return nil, nil, err
+		}
+		defer leave()
+		result, err := do(call{s, ctx, request}, in)
+		if err != nil {
+			return nil, nil, err
+		}
+		answer, err := outside(result)
+		return answer, nil, err
+	})
+}
+
+// outside is what a backend answered, as it answered it.
+func outside(r backend.Result) (*mcp.CallToolResult, error) {
+	content := r.Content
+	if len(content) == 0 {
+		content = json.RawMessage("[]")
+	}
+	text, err := json.Marshal(map[string]json.RawMessage{"content": content})
+	if err != nil {
+		return nil, errors.New("cannot read what the backend answered: it is no content of the protocol")
+	}
+	answer := new(mcp.CallToolResult)
+	if err := json.Unmarshal(text, answer); err != nil {
+		return nil, fmt.Errorf("cannot read what the backend answered: %w", err)
+	}
+	answer.IsError = r.Failed
+	if len(r.Structured) > 0 {
+		answer.StructuredContent = r.Structured
+	}
+	return answer, nil
+}
+
+// lookEvery is how often it is looked which add-ons are there: somebody else may install some.
+const lookEvery = 15 * time.Second
+
+// lookAtAddons keeps the list of tools as it should be, as long as the door is open.
+func (d *Door) lookAtAddons() {
+	ticker := time.NewTicker(d.look)
+	defer ticker.Stop()
+	seen := "?"
+	for {
+		if now := d.installed(); now != seen {
+			d.offer()
+			seen = now
+		}
+		select {
+		case <-d.life.Done():
+			return
+		case <-d.looks:
+		case <-ticker.C:
+		}
+	}
+}
+
+// lookSoon has it looked at once: something may have been installed.
+func (d *Door) lookSoon() {
+	select {
+	case d.looks <- struct{}{}:
+	default: // it is asked already
+	}
+}
+
+// installed tells one state of the store from another.
+func (d *Door) installed() string {
+	var b strings.Builder
+	status := d.Addons.Status(d.life)
+	b.WriteString(status.Generation)
+	for _, f := range status.Features {
+		if f.State == addon.Installed || f.State == addon.Core {
+			b.WriteString(" " + f.Name)
+		}
+	}
+	return b.String()
+}
+
+// offer lists the tools of the features that are there, and takes those from the list that are not any more.
+func (d *Door) offer() {
+	there := make(map[string]bool)
+	for _, offered := range d.Addons.Offered(d.life) {
+		f, err := d.Addons.Manager().Feature(offered.Feature)
+		if err != nil {
+			continue
+		}
+		for _, tool := range offered.Tools {
+			if strings.HasPrefix(f.Name, choice.Search+".") && slices.Contains(webTools, tool.Name) {
+				continue
+			}
+			name := ToolName(f.Name, tool.Name)
+			if d.list(name, f, tool) {
+				there[name] = true
+			}
+		}
+	}
+	d.mu.Lock()
+	var gone []string
+	for name := range d.offered {
+		if !there[name] {
+			gone = append(gone, name)
+		}
+	}
+	d.offered = there
+	d.mu.Unlock()
+	d.server.RemoveTools(gone...)
+}
+
+// list lists one tool of a feature, unless its schema is none.
+func (d *Door) list(name string, f feature.Feature, tool backend.Tool) bool {
+	var schema map[string]any
+	if err := json.Unmarshal(tool.Input, &schema); err != nil || schema["type"] != "object" {
+		d.Log.Warn("a tool of an add-on is left out: its schema is not that of an object", "feature", f.Name, "tool", tool.Name)
+		return false
+	}
+	listed := &mcp.Tool{Name: name, Description: tool.Description, InputSchema: tool.Input, Annotations: &mcp.ToolAnnotations{Title: f.Name + ": " + tool.Name}}
+	d.server.AddTool(listed, func(ctx context.Context, request *mcp.CallToolRequest) (*mcp.CallToolResult, error) {
+		result, err := d.callFeature(ctx, request, f, tool.Name)
+		if err != nil {
+			result = new(mcp.CallToolResult)
+			result.SetError(err)
+		}
+		return result, nil
+	})
+	return true
+}
+
+func (d *Door) callFeature(ctx context.Context, request *mcp.CallToolRequest, f feature.Feature, tool string) (*mcp.CallToolResult, error) {
+	ctx, leave, err := d.enter(ctx, d.of(request.Session))
+	if err != nil {
+		return nil, err
+	}
+	defer leave()
+	arguments := request.Params.Arguments
+	if len(arguments) == 0 {
+		arguments = json.RawMessage("{}")
+	}
+	result, err := d.Addons.Call(ctx, f, tool, arguments, 0)
+	if err != nil {
+		return nil, err
+	}
+	return outside(result)
+}
+
+// longestName is what clients leave for the name of a tool, which they put the server's name before.
+const longestName = 48
+
+// ToolName is how a tool of a feature is listed. No other tool has that name: ours have no two underlines, and one that is
+// cut has a digest.
+func ToolName(feature, tool string) string {
+	clean := func(s string) string {
+		return strings.Map(func(r rune) rune {
+			switch {
+			case r >= 'a' && r <= 'z', r >= 'A' && r <= 'Z', r >= '0' && r <= '9', r == '_', r == '-':
+				return r
+			}
+			return '_'
+		}, s)
+	}
+	name := clean(feature) + "__" + clean(tool)
+	if len(name) <= longestName && clean(tool) == tool {
+		return name
+	}
+	sum := sha256.Sum256([]byte(feature + "\x00" + tool))
+	return name[:min(len(name), longestName-9)] + "_" + hex.EncodeToString(sum[:4])
+}

@@ -1,0 +1,137 @@
+package mcp
+
+import (
+	"context"
+	"crypto/rand"
+	"encoding/hex"
+	"fmt"
+	"sync"
+
+	"github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"hermes.example/hermes/internal/toolbox"
+	"hermes.example/hermes/sandbox"
+)
+
+// session is one client's: its directory, variables, functions and aliases in the sandbox, and its calls. It is made by
+// the client's first call and ends with the client.
+type session struct {
+	tools   *toolbox.Toolbox
+	notices chan toolbox.Notice
+
+	mu    sync.Mutex
+	calls map[int]context.CancelFunc
+	last  int
+	// present is how many requests of an HTTP client are under way, a stream that it listens to among them.
+	present int
+	leaving func() bool // stops the timer that runs while nobody is there; nil while somebody is
+}
+
+// mostCalls is how many calls of one session may run at a time.
+const mostCalls = 64
+
+// of returns the client's session.
+func (d *Door) of(ss *mcp.ServerSession) *session {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	s := d.sessions[ss]
+	if s != nil {
+		return s
+	}
+	s = &session{notices: make(chan toolbox.Notice, 64), calls: make(map[int]context.CancelFunc)}
+	s.tools = toolbox.New(toolbox.Options{Place: place{d}, Session: sessionName(), Home: d.Home, Settings: d.Settings, Secrets: d.Secrets, Log: d.Log})
+	d.sessions[ss] = s
+	d.work.Go(func() { d.keep(ss, s) })
+	return s
+}
+
+// sessionName is the name of a session in the sandbox, which no other client has.
+func sessionName() string {
+	var b [6]byte
+	rand.Read(b[:])
+	return "mcp-" + hex.EncodeToString(b[:])
+}
+
+// keep tells the client what happens to its background processes, until it has gone.
+func (d *Door) keep(ss *mcp.ServerSession, s *session) {
+	cancel := s.tools.Subscribe(func(n toolbox.Notice) {
+		select {
+		case s.notices <- n:
+		default: // the next answer has it
+		}
+	})
+	gone := make(chan struct{})
+	go func() {
+		defer close(gone)
+		ss.Wait()
+	}()
+	for open := true; open; {
+		select {
+		case n := <-s.notices:
+			ss.Log(d.life, &mcp.LoggingMessageParams{Level: "notice", Logger: "process", Data: n})
+		case <-gone:
+			open = false
+		}
+	}
+	cancel()
+	s.interrupt()
+	s.tools.Close()
+	d.mu.Lock()
+	delete(d.sessions, ss)
+	d.mu.Unlock()
+}
+
+// enter begins a call of the session. Its context ends when the client cancels it, when the client is gone, and when the
+// door ends.
+func (d *Door) enter(ctx context.Context, s *session) (_ context.Context, leave func(), err error) {
+	if err := d.begin(); err != nil {
+		return nil, nil, err
+	}
+	ctx, cancel := context.WithCancel(ctx)
+	stop := context.AfterFunc(d.life, cancel)
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if len(s.calls) >= mostCalls {
+		stop()
+		cancel()
+		d.end()
+		return nil, nil, &toolbox.Refusal{Text: fmt.Sprintf("cannot take the call: %d calls are under way; wait for one of them", mostCalls)}
+	}
+	s.last++
+	number := s.last
+	s.calls[number] = cancel
+	return ctx, func() {
+		s.mu.Lock()
+		delete(s.calls, number)
+		s.mu.Unlock()
+		stop()
+		cancel()
+		d.end()
+	}, nil
+}
+
+// interrupt ends every call of the session.
+func (s *session) interrupt() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, cancel := range s.calls {
+		cancel()
+	}
+}
+
+// place is the sandbox of the door's task.
+type place struct{ door *Door }
+
+func (p place) Use(ctx context.Context, f func(*sandbox.Sandbox) error) error {
+	return p.door.Sandboxes.Use(ctx, p.door.Task, f)
+}
+
+func (p place) Variables() (map[string]string, error) {
+	values, err := p.door.Sandboxes.Forwarded()
+	if err != nil {
+		return nil, err
+	}
+	return values.Under(nil), nil
+}
+
+func (p place) Isolated() bool { return p.door.Sandboxes.Manager().Capabilities().Isolated }
