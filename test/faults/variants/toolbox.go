@@ -251,8 +251,8 @@ var toolboxVariants = []variant{
 	{
 		name: "process-errors-of-hermes", test: "TestWhatMakesNoSenseWithProcessesIsRefused", in: "internal/toolbox",
 		file: "internal/toolbox/process.go",
-		old:  "if errors.As(err, &failure) {",
-		new:  `if errors.As(err, &failure) && failure.Code == "" {`,
+		old:  "if errors.Is(err, sandbox.ErrRefused) || ",
+		new:  "if ",
 	},
 	{
 		name: "notice-told-twice", test: "TestEndOfAProcessIsToldWithTheNextAnswer", in: "internal/toolbox",

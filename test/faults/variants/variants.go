@@ -200,7 +200,7 @@ var sandboxVariants = []variant{
 	},
 	{
 		name: "D29-settings-of-some-commands-only", test: "TestD29EveryCommandMakesTheSameContainer", in: "internal/cli",
-		file: "internal/cli/obtain.go",
+		file: "internal/configured/obtain.go",
 		old:  "	spec = configured.container.complete(spec)\n",
 		new:  "	if len(spec.Chosen) == 0 {\n		spec = configured.container.complete(spec)\n	}\n",
 	},
