@@ -153,8 +153,8 @@ var sandboxVariants = []variant{
 	{
 		name: "background-started-twice", test: "TestCallerKilledWhileItStartsProcesses",
 		file: "internal/guest/requests_linux.go",
-		old:  "	if c, ok := s.commands[c.id]; ok {\n		return c, true, nil",
-		new:  "	if c, ok := s.commands[c.id]; ok && c.background == nil {\n		return c, true, nil",
+		old:  "	if earlier, ok := s.commands[c.id]; ok {",
+		new:  "	if earlier, ok := s.commands[c.id]; ok && earlier.background == nil {",
 	},
 	{
 		name: "log-loses-its-parts", test: "TestGuestKilledWhileItLogs",
