@@ -67,6 +67,7 @@ func Run(ctx context.Context, o Options) (Report, error) {
 		{"the entrypoint of the image", r.boot},
 		{"add-ons", r.addons},
 		{"backends of add-ons", r.backends},
+		{"doors", r.doors},
 		{"memory", settled},
 	} {
 		if !strings.Contains(part.name, r.Only) {

@@ -67,7 +67,7 @@ func (k *doorkeeper) pass(w http.ResponseWriter, r *http.Request, inner http.Han
 	h.Set("Cache-Control", "no-store")
 	h.Set("X-Content-Type-Options", "nosniff")
 	if p := k.foreign(w, r); p != nil {
-		api.Refuse(w, p)
+		refuse(w, r, p)
 		return
 	}
 	if r.Method == http.MethodOptions && r.Header.Get("Access-Control-Request-Method") != "" {
@@ -80,24 +80,34 @@ func (k *doorkeeper) pass(w http.ResponseWriter, r *http.Request, inner http.Han
 	}
 	if !k.opens(r) {
 		h.Set("WWW-Authenticate", "Bearer")
-		api.Refuse(w, api.Problem(client.CodeUnauthorized, k.refusal()))
+		refuse(w, r, api.Problem(client.CodeUnauthorized, k.refusal()))
 		return
 	}
 	if k.ends() {
-		api.Refuse(w, api.Problem(client.CodeDraining, "the gateway is ending: ask again in a moment"))
+		refuse(w, r, api.Problem(client.CodeDraining, "the gateway is ending: ask again in a moment"))
 		return
 	}
 	if wait := k.rate.Take(struct{}{}); wait > 0 {
 		h.Set("Retry-After", strconv.Itoa(int(wait/time.Second)+1))
-		api.Refuse(w, api.Problem(client.CodeTooMany, "too many requests a second with this key: wait, or raise API_SERVER_RATE"))
+		refuse(w, r, api.Problem(client.CodeTooMany, "too many requests a second with this key: wait, or raise API_SERVER_RATE"))
 		return
 	}
 	if !k.places.Take() {
-		api.Refuse(w, api.Problem(client.CodeOverloaded, "too many requests at a time: wait until some have ended, or raise API_SERVER_CONCURRENCY"))
+		refuse(w, r, api.Problem(client.CodeOverloaded, "too many requests at a time: wait until some have ended, or raise API_SERVER_CONCURRENCY"))
 		return
 	}
 	defer k.places.Give()
 	inner.ServeHTTP(w, r)
+}
+
+// refuse answers with a problem, and waits for nothing more of the request: the server would read what is left of a body,
+// before it answers or before it closes, and a body may take its time.
+func refuse(w http.ResponseWriter, r *http.Request, p *client.Problem) {
+	if r.ContentLength != 0 {
+		w.Header().Set("Connection", "close")
+		http.NewResponseController(w).SetReadDeadline(time.Now())
+	}
+	api.Refuse(w, p)
 }
 
 // foreign refuses what came by a name that is not this gateway's, or from a page of somebody else's: a browser says

@@ -43,10 +43,8 @@ func newSite(t *testing.T, change func(*Options)) *site {
 	t.Setenv("XDG_RUNTIME_DIR", run)
 	s := &site{home: filepath.Join(base, "home"), book: readBook(t)}
 	vars := map[string]string{"HERMES_HOME": s.home, "HOME": base, "TERMINAL_ENV": "native"}
-	s.boxes, err = configured.OpenSandboxes(configured.Options{
-		Serves: true,
-		Lookup: func(name string) (string, bool) { value, ok := vars[name]; return value, ok },
-	})
+	lookup := func(name string) (string, bool) { value, ok := vars[name]; return value, ok }
+	s.boxes, err = configured.OpenSandboxes(configured.Options{Serves: true, Lookup: lookup})
 	if err != nil {
 		t.Skip(err)
 	}
@@ -62,6 +60,7 @@ func newSite(t *testing.T, change func(*Options)) *site {
 	})
 	s.running = start(t, func(o *Options) {
 		o.Sandboxes = func() (api.Sandboxes, error) { return s.boxes, nil }
+		o.Addons = func() (api.Addons, error) { return configured.OpenAddons(configured.AddonOptions{Lookup: lookup, Dir: s.home}) }
 		if change != nil {
 			change(o)
 		}
@@ -141,6 +140,15 @@ func (r reply) refused(t *testing.T, code client.Code) client.Problem {
 		t.Errorf("%s %s: %d %s, want the code %s", r.Request.Method, r.Request.URL.Path, r.StatusCode, r.body, code)
 	}
 	return p
+}
+
+// isRefused wants a problem of a code, or that what a route is about is not there, which may be found out first.
+func (r reply) isRefused(t *testing.T, code client.Code) {
+	t.Helper()
+	if r.StatusCode == http.StatusNotFound {
+		code = client.CodeNotFound
+	}
+	r.refused(t, code)
 }
 
 // exec runs a line and returns how that ended.

@@ -101,23 +101,23 @@ func TestEveryRouteRefusesWhatItDoesNotUnderstand(t *testing.T) {
 		}
 		const unread = `{"unheard": "of"}`
 		if _, any := o.Request.Type.(map[string]any); !any {
-			s.ask(o.Method, path, unread).refused(t, client.CodeBadRequest)
+			s.ask(o.Method, path, unread).isRefused(t, client.CodeBadRequest)
 		}
-		s.ask(o.Method, path, "{").refused(t, client.CodeBadRequest)
-		s.ask(o.Method, path, "{} {}").refused(t, client.CodeBadRequest)
-		s.ask(o.Method, path, "[]").refused(t, client.CodeBadRequest)
-		s.ask(o.Method, path, "{\"line\":\"\xff\"}").refused(t, client.CodeBadRequest)
-		s.ask(o.Method, path, "{}", "Content-Type", "text/plain").refused(t, client.CodeMediaType)
-		s.ask(o.Method, path, "{}", "Content-Type", "application/json; charset=latin1").refused(t, client.CodeMediaType)
+		s.ask(o.Method, path, "{").isRefused(t, client.CodeBadRequest)
+		s.ask(o.Method, path, "{} {}").isRefused(t, client.CodeBadRequest)
+		s.ask(o.Method, path, "[]").isRefused(t, client.CodeBadRequest)
+		s.ask(o.Method, path, "{\"line\":\"\xff\"}").isRefused(t, client.CodeBadRequest)
+		s.ask(o.Method, path, "{}", "Content-Type", "text/plain").isRefused(t, client.CodeMediaType)
+		s.ask(o.Method, path, "{}", "Content-Type", "application/json; charset=latin1").isRefused(t, client.CodeMediaType)
 		limit := o.Request.Limit
 		if limit == 0 {
 			limit = 1 << 20
 		}
 		large := `{"line":"` + strings.Repeat("x", int(limit)) + `"}`
-		s.ask(o.Method, path, large).refused(t, client.CodeTooLarge)
+		s.ask(o.Method, path, large).isRefused(t, client.CodeTooLarge)
 		chunked := s.request(o.Method, path, large)
 		chunked.ContentLength = -1 // how long it is comes to light on the way
-		s.do(chunked).refused(t, client.CodeTooLarge)
+		s.do(chunked).isRefused(t, client.CodeTooLarge)
 	}
 	for _, path := range []string{"/", "/v1", "/v1/", "/v2/status", "/v1/sandboxes/a/b/c", "/health/"} {
 		s.ask("GET", path, "").refused(t, client.CodeNoSuchRoute)

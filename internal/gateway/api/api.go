@@ -27,6 +27,8 @@ type Sandboxes interface {
 	Use(ctx context.Context, task string, f func(*sandbox.Sandbox) error) error
 	// Release gives up what Use keeps open of a task, unless a call uses it.
 	Release(task string)
+	// Held is how many tasks Use keeps something open of.
+	Held() int
 	KeepsFiles() bool
 	Containers() bool
 	// Forwarded are variables of the gateway's that each command gets.
@@ -73,8 +75,9 @@ type API struct {
 
 // New makes an API.
 func New(o Options) *API {
-	a := &API{Options: o, mux: http.NewServeMux(), metrics: newMetrics(), draining: make(chan struct{})}
+	a := &API{Options: o, mux: http.NewServeMux(), draining: make(chan struct{})}
 	a.late = &late{open: o.Open}
+	a.metrics = newMetrics(a.late.Held)
 	a.Sandboxes = a.late
 	a.addons.open = o.Addons
 	a.life, a.end = context.WithCancel(context.Background())

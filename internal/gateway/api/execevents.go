@@ -76,7 +76,7 @@ type pieces struct {
 }
 
 func (p *pieces) start(id string) {
-	p.events.send(client.EventStarted, p.at.String(), client.ExecStarted{ID: id})
+	p.events.sendSoon(client.EventStarted, p.at.String(), client.ExecStarted{ID: id})
 }
 
 // end sends the last event, or returns why there is none.

@@ -46,6 +46,14 @@ func (l *late) KeepsFiles() bool                      { return l.get().KeepsFile
 func (l *late) Containers() bool                      { return l.get().Containers() }
 func (l *late) Forwarded() (forward.Values, error)    { return l.get().Forwarded() }
 
+// Held is how many sandboxes are kept open, which is none before there are any.
+func (l *late) Held() int {
+	if all := l.get(); all != nil {
+		return all.Held()
+	}
+	return 0
+}
+
 func (l *late) Obtain(ctx context.Context, task string, spec *sandbox.Spec) (*sandbox.Sandbox, error) {
 	return l.get().Obtain(ctx, task, spec)
 }

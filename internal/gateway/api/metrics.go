@@ -17,19 +17,19 @@ type Metrics struct {
 	duration *prometheus.HistogramVec
 	running  prometheus.Gauge
 	output   prometheus.Counter
-	held     prometheus.Gauge
 }
 
-func newMetrics() *Metrics {
+// newMetrics makes the figures. Held is asked how many sandboxes are kept open.
+func newMetrics(held func() int) *Metrics {
 	m := &Metrics{
 		requests: prometheus.NewCounterVec(prometheus.CounterOpts{Name: "hermes_http_requests_total", Help: "Requests, by route and status; those that were refused before a route was looked for have none."}, []string{"route", "status"}),
 		duration: prometheus.NewHistogramVec(prometheus.HistogramOpts{Name: "hermes_http_request_seconds", Help: "How long requests took, by route.", Buckets: prometheus.ExponentialBuckets(0.0005, 4, 10)}, []string{"route"}),
 		running:  prometheus.NewGauge(prometheus.GaugeOpts{Name: "hermes_execs_running", Help: "Commands that somebody follows through this gateway now."}),
 		output:   prometheus.NewCounter(prometheus.CounterOpts{Name: "hermes_exec_output_bytes_total", Help: "Output of commands that went through this gateway."}),
-		held:     prometheus.NewGauge(prometheus.GaugeOpts{Name: "hermes_sandboxes_swept_total", Help: "Sandboxes that this gateway has removed because nobody used them."}),
 	}
+	kept := prometheus.NewGaugeFunc(prometheus.GaugeOpts{Name: "hermes_sandboxes_held", Help: "Sandboxes that this gateway keeps open for the next request."}, func() float64 { return float64(held()) })
 	registry := prometheus.NewRegistry()
-	registry.MustRegister(m.requests, m.duration, m.running, m.output, m.held, collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
+	registry.MustRegister(m.requests, m.duration, m.running, m.output, kept, collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
 	m.handler = promhttp.HandlerFor(registry, promhttp.HandlerOpts{DisableCompression: true})
 	return m
 }

@@ -34,6 +34,8 @@ type eventStream struct {
 	begun bool
 	over  bool   // its last event was sent
 	stop  func() // ends the work when nobody takes its events
+	soon  *time.Timer
+	gone  bool // the answer is over
 	err   error
 }
 
@@ -55,7 +57,7 @@ func (a *API) tell(w http.ResponseWriter, r *http.Request, work func(ctx context
 	defer a.streams.Done()
 	ctx, stop := context.WithCancel(r.Context())
 	s := &eventStream{out: newOutflow(w), stop: stop}
-	defer s.out.end()
+	defer s.close()
 	defer context.AfterFunc(a.life, stop)()
 	var beside sync.WaitGroup
 	beside.Go(func() { s.beat(ctx, stop, a.draining) })
@@ -101,6 +103,29 @@ func (s *eventStream) open() error { return s.write(nil) }
 
 // send sends one event. Its id is what who comes back gives as Last-Event-ID; without one that of before stays.
 func (s *eventStream) send(name, id string, data any) error {
+	text, err := encodeEvent(name, id, data)
+	if err != nil {
+		return err
+	}
+	return s.write(text)
+}
+
+// together is how long an event may wait for the next one, to travel with it.
+const together = 5 * time.Millisecond
+
+// sendSoon sends an event that the next one probably follows at once.
+func (s *eventStream) sendSoon(name, id string, data any) error {
+	text, err := encodeEvent(name, id, data)
+	if err != nil {
+		return err
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.soon = time.AfterFunc(together, func() { s.open() })
+	return s.put(text)
+}
+
+func encodeEvent(name, id string, data any) ([]byte, error) {
 	var b bytes.Buffer
 	if id != "" {
 		b.WriteString("id: " + id + "\n")
@@ -108,11 +133,9 @@ func (s *eventStream) send(name, id string, data any) error {
 	b.WriteString("event: " + name + "\ndata: ")
 	text := json.NewEncoder(&b) // which ends the line
 	text.SetEscapeHTML(false)
-	if err := text.Encode(data); err != nil {
-		return err
-	}
+	err := text.Encode(data)
 	b.WriteByte('\n')
-	return s.write(b.Bytes())
+	return b.Bytes(), err
 }
 
 // end sends the last event.
@@ -124,7 +147,18 @@ func (s *eventStream) end(name, id string, data any) error {
 func (s *eventStream) write(b []byte) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	if s.put(b) == nil && !s.gone {
+		s.err = s.out.control.Flush()
+	}
 	if s.err != nil {
+		s.stop()
+	}
+	return s.err
+}
+
+// put writes without sending, with the lock held. Once the answer is over nothing is written.
+func (s *eventStream) put(b []byte) error {
+	if s.err != nil || s.gone {
 		return s.err
 	}
 	if !s.begun {
@@ -137,11 +171,16 @@ func (s *eventStream) write(b []byte) error {
 	if len(b) > 0 {
 		_, s.err = s.out.Write(b)
 	}
-	if s.err == nil {
-		s.err = s.out.control.Flush()
-	}
-	if s.err != nil {
-		s.stop()
-	}
 	return s.err
+}
+
+// close waits for whoever writes, and lets nobody write any more.
+func (s *eventStream) close() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.gone = true
+	if s.soon != nil {
+		s.soon.Stop()
+	}
+	s.out.end()
 }
