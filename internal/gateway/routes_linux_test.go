@@ -100,7 +100,9 @@ func TestEveryRouteRefusesWhatItDoesNotUnderstand(t *testing.T) {
 			continue
 		}
 		const unread = `{"unheard": "of"}`
-		s.ask(o.Method, path, unread).isRefused(t, client.CodeBadRequest)
+		if _, any := o.Request.Type.(map[string]any); !any {
+			s.ask(o.Method, path, unread).isRefused(t, client.CodeBadRequest)
+		}
 		s.ask(o.Method, path, "{").isRefused(t, client.CodeBadRequest)
 		s.ask(o.Method, path, "{} {}").isRefused(t, client.CodeBadRequest)
 		s.ask(o.Method, path, "[]").isRefused(t, client.CodeBadRequest)

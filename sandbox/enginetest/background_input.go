@@ -1,6 +1,7 @@
 package enginetest
 
 import (
+	"errors"
 	"fmt"
 	"strings"
 	"testing"
@@ -30,14 +31,23 @@ func backgroundInput(t *testing.T, s *suite) {
 	if log := p.log(); log != "got one\ngot two\ngot three\nend\n" {
 		t.Errorf("the log is %q", log)
 	}
-	if _, err := p.Write(bounded(t), []byte("x")); err == nil {
-		t.Error("one that has ended takes input")
+	if _, err := p.Write(bounded(t), []byte("x")); !errors.Is(err, sandbox.ErrRefused) {
+		t.Errorf("input for one that has ended: %v", err)
 	}
 	// Without input it reads the end, and takes none.
 	without := b.startLine("cat; echo end")
 	without.wait(0, sandbox.Exited)
-	if _, err := b.startLine("sleep 300").Write(bounded(t), []byte("x")); err == nil {
-		t.Error("one without input takes some")
+	if _, err := b.startLine("sleep 300").Write(bounded(t), []byte("x")); !errors.Is(err, sandbox.ErrRefused) {
+		t.Errorf("input for one without any: %v", err)
+	}
+	for what, err := range map[string]error{
+		"input":    second(b.Process("proc_000000000000").Write(bounded(t), []byte("x"))),
+		"a look":   second(b.Process("proc_000000000000").Poll(bounded(t))),
+		"a signal": b.Process("proc_000000000000").Signal(bounded(t), 15),
+	} {
+		if !errors.Is(err, sandbox.ErrNoProcess) || errors.Is(err, sandbox.ErrNotFound) {
+			t.Errorf("%s for one that there is not: %v", what, err)
+		}
 	}
 	// A large input, byte for byte.
 	data := noise(3 << 20)
@@ -80,3 +90,5 @@ func inputNotTaken(t *testing.T, s *suite) {
 		t.Errorf("it read %s bytes", log)
 	}
 }
+
+func second[T any](_ T, err error) error { return err }

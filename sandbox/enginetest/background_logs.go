@@ -57,7 +57,19 @@ func logInParts(t *testing.T, s *suite) {
 		{sandbox.LogOptions{Lines: 1 << 30}, whole},
 	} {
 		var out strings.Builder
+		next := int64(-1)
+		c.options.At = func(offset int64) {
+			if next >= 0 && offset != next+int64(out.Len()) {
+				t.Errorf("%+v: the write after %d bytes is said to begin at %d", c.options, out.Len(), offset)
+			}
+			if next < 0 {
+				next = offset
+			}
+		}
 		part, err := p.Logs(bounded(t), c.options, &out)
+		if next >= 0 && next != part.Offset {
+			t.Errorf("%+v: the first write is said to begin at %d, and the part at %d", c.options, next, part.Offset)
+		}
 		if err != nil || out.String() != c.want || part.Next != int64(len(whole)) || part.Missed != 0 || part.Process.State != sandbox.ProcessRunning {
 			t.Errorf("%+v: %d bytes, not %d: %+v %v", c.options, out.Len(), len(c.want), part, err)
 		}

@@ -33,6 +33,9 @@ func (l *lateAddons) get() (Addons, error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if l.all == nil {
+		if l.open == nil {
+			return nil, Problem(client.CodeUnavailable, "this gateway has no add-ons")
+		}
 		all, err := l.open()
 		if err != nil {
 			return nil, Problem(client.CodeUnavailable, err.Error())

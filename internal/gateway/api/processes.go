@@ -78,7 +78,7 @@ func (a *API) processOperations() []Operation {
 			Summary: "Send a signal to a process and its process group",
 			Request: &Body{Type: client.SignalRequest{}},
 			Answers: []Answer{{Status: 204, Description: "it was sent"}}, Errors: processErrors,
-			Handle: a.onProcess(func(*query) processAction { return signalProcess }),
+			Handle: a.signalProcess,
 		},
 		{
 			Method: "POST", Path: one + "/wait", ID: "waitForProcess", Tag: "processes",
@@ -225,7 +225,7 @@ func writeProcess(q *query) processAction {
 	}
 }
 
-func signalProcess(p *sandbox.Process, w http.ResponseWriter, r *http.Request) error {
+func (a *API) signalProcess(w http.ResponseWriter, r *http.Request) error {
 	var asked client.SignalRequest
 	if err := decode(w, r, &asked); err != nil {
 		return err
@@ -233,7 +233,9 @@ func signalProcess(p *sandbox.Process, w http.ResponseWriter, r *http.Request) e
 	if asked.Signal < 1 || asked.Signal > 64 {
 		return bad("signal must be a number from 1 to 64, as Linux has them")
 	}
-	return finish(w, p.Signal(r.Context(), asked.Signal))
+	return a.use(r, existing, func(box *sandbox.Sandbox) error {
+		return finish(w, box.Process(r.PathValue("id")).Signal(r.Context(), asked.Signal))
+	})
 }
 
 func waitForProcess(q *query) processAction {
