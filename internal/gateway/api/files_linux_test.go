@@ -156,6 +156,30 @@ func TestAFileThatIsCutOffLeavesWhatWasThere(t *testing.T) {
 	}
 }
 
+// What becomes shorter while it is read is not taken for whole.
+func TestAFileThatShrinksIsAnError(t *testing.T) {
+	w := newWorld(t).begin()
+	ctx := t.Context()
+	run := func(line string) {
+		if r, err := w.task.Exec(ctx, client.Exec{Line: line}, client.ExecOptions{}); err != nil || r.Code != 0 {
+			t.Fatal(r, err)
+		}
+	}
+	run("truncate -s 500M f")
+	r, err := w.task.Files().Open(ctx, "f", sandbox.Section{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer r.Close()
+	if _, err := io.CopyN(io.Discard, r, 1<<20); err != nil {
+		t.Fatal(err)
+	}
+	run("truncate -s 2M f")
+	if n, err := io.Copy(io.Discard, r); err == nil {
+		t.Errorf("%d bytes more were all", n)
+	}
+}
+
 // failing is a caller that goes away.
 type failing struct{}
 
