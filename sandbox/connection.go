@@ -136,7 +136,7 @@ func (c *connection) askWithin(bound time.Duration, t wire.Type, m any) (wire.Fr
 		return wire.Frame{}, err
 	}
 	defer s.Close()
-	giveUp := time.AfterFunc(bound, func() { s.Close() })
+	giveUp := time.AfterFunc(bound, s.hangUp)
 	defer giveUp.Stop()
 	frame, err := s.Next()
 	if err != nil {
@@ -191,7 +191,7 @@ func (c *connection) retire(req wire.Retire, left *legacy) (retired bool, st wir
 		return false, st, err
 	}
 	defer s.Close()
-	giveUp := time.AfterFunc(answerBound, func() { s.Close() })
+	giveUp := time.AfterFunc(answerBound, s.hangUp)
 	defer giveUp.Stop()
 	var handed legacy
 	for {

@@ -319,6 +319,7 @@ func (x *execution) interrupt(stop <-chan struct{}, giveUp func()) {
 		case <-again:
 		case <-bound:
 			giveUp()
+			x.hangUp() // the line may be one of its own
 			x.box.disconnect()
 			return
 		}

@@ -14,16 +14,35 @@ import (
 
 // finder is a program that finds the files in which something may match. Which lines do, it has no say in.
 type finder struct {
-	argv []string
+	// argv asks for the files below some paths that have lines which match a pattern, in any case where that is said.
+	argv func(pattern string, anyCase bool, below []string) []string
 	// null says that names end with a NUL, and not with a line feed.
 	null bool
 }
 
 // finders are tried in this order: the fastest that an image has. Without any, all files are looked at.
-var finders = []finder{
-	{[]string{"rg", "--no-config", "--files-with-matches", "--null", "--no-ignore", "--hidden", "--text", "--no-messages", "--no-unicode", "--glob", "!.git"}, true},
-	{[]string{"grep", "-r", "-l", "-E", "-s", "-Z", "--exclude-dir=.git"}, true},
-	{[]string{"grep", "-r", "-l", "-E", "-s"}, false}, // busybox has no others
+var finders = []finder{ripgrep, gnuGrep, findGrep}
+
+var ripgrep = finder{null: true, argv: func(pattern string, anyCase bool, below []string) []string {
+	return slices.Concat([]string{"rg", "--no-config", "--files-with-matches", "--null", "--no-ignore", "--hidden", "--text", "--no-messages",
+		"--no-unicode", "--glob", "!.git"}, inAnyCase(anyCase), []string{"-e", pattern, "--"}, below)
+}}
+
+var gnuGrep = finder{null: true, argv: func(pattern string, anyCase bool, below []string) []string {
+	return slices.Concat([]string{"grep", "-r", "-l", "-E", "-s", "-Z", "--exclude-dir=.git"}, inAnyCase(anyCase), []string{"-e", pattern, "--"}, below)
+}}
+
+// findGrep is for busybox, whose grep would wait for pipes that it meets, and others.
+var findGrep = finder{argv: func(pattern string, anyCase bool, below []string) []string {
+	return slices.Concat([]string{"find"}, below, []string{"-name", ".git", "-prune", "-o", "-type", "f", "-exec", "grep", "-l", "-E", "-s"}, inAnyCase(anyCase),
+		[]string{"-e", pattern, "{}", "+"})
+}}
+
+func inAnyCase(yes bool) []string {
+	if yes {
+		return []string{"-i"}
+	}
+	return nil
 }
 
 const (
@@ -68,18 +87,12 @@ func (s *search) everyFile(ctx context.Context) ([]string, error) {
 // to be gone.
 func (s *search) ask(ctx context.Context, f finder) (names []string, ok bool, err error) {
 	pattern, fold := wider(s.re.String())
-	argv := slices.Clone(f.argv)
-	if fold {
-		argv = append(argv, "-i")
-	}
-	argv = append(argv, "-e", pattern, "--")
 	below, err := s.below(ctx)
 	if err != nil {
 		return nil, false, err
 	}
-	argv = append(argv, below...)
 	stdout, stderr := &limitedBuffer{most: finderOutput}, &limitedBuffer{most: 4 << 10}
-	result, err := s.x.box.Exec(ctx, sandbox.Command{Argv: argv, Cwd: s.root, Env: map[string]string{"LC_ALL": "C"},
+	result, err := s.x.box.Exec(ctx, sandbox.Command{Argv: f.argv(pattern, fold, below), Cwd: s.root, Env: map[string]string{"LC_ALL": "C"},
 		Stdout: stdout, Stderr: stderr, Timeout: finderTime})
 	switch {
 	case errors.Is(err, sandbox.ErrGone), errors.Is(err, sandbox.ErrNotFound), ctx.Err() != nil:

@@ -33,7 +33,7 @@ func (t *Toolbox) foreground(ctx context.Context, in TerminalInput, timeout time
 	overdue := false
 	recreated, err := t.use(ctx, func(box *sandbox.Sandbox) (err error) {
 		// To make a sandbox takes its own time: an image may have to be fetched.
-		bounded, cancel := context.WithTimeout(ctx, timeout+outerBound)
+		bounded, cancel := context.WithTimeout(ctx, timeout+t.patience)
 		defer cancel()
 		result, err = box.Session(t.session).Exec(bounded, command)
 		overdue = bounded.Err() != nil && ctx.Err() == nil

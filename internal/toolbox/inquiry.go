@@ -60,9 +60,11 @@ func (q *inquiry) note(format string, args ...any) {
 
 func (q *inquiry) list() error {
 	all, err := q.box.Processes(q.ctx)
-	q.out.Processes = []ProcessState{}
 	for _, p := range all {
 		q.out.Processes = append(q.out.Processes, publicState(p, q.secrets))
+	}
+	if err == nil && len(all) == 0 {
+		q.note("there are none")
 	}
 	return err
 }

@@ -4,8 +4,13 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strconv"
 	"strings"
 	"sync"
+	"syscall"
 	"testing"
 	"time"
 
@@ -167,4 +172,54 @@ func TestEngineThatIsDownIsToldAndTriedAgain(t *testing.T) {
 			t.Errorf("%+v", out)
 		}
 	}
+}
+
+// A guest that is stopped neither ends its command nor says so.
+func TestSandboxThatNoLongerAnswersIsNotWaitedFor(t *testing.T) {
+	if testing.Short() {
+		t.Skip("it takes half a minute")
+	}
+	box, place := newToolbox(t)
+	if !place.isolated {
+		t.Skip("needs the native engine, whose guest can be found")
+	}
+	guest := guestOf(t, strings.TrimSpace(run(t, box, "readlink /proc/self/ns/pid").Output))
+	t.Cleanup(func() { syscall.Kill(guest, syscall.SIGCONT) })
+	box.beat, box.patience = 10*time.Millisecond, time.Second
+	var once sync.Once
+	began := time.Now()
+	out, err := box.Terminal(t.Context(), TerminalInput{Command: "echo begun; sleep 44", Timeout: one()}, func(p Progress) {
+		if p.Line == "begun" {
+			once.Do(func() { syscall.Kill(guest, syscall.SIGSTOP) })
+		}
+	})
+	if err != nil || out.ExitCode != 124 || !out.TimedOut || out.Output != "begun\n[Command timed out after 1s]" {
+		t.Errorf("%+v, %v", out, err)
+	}
+	t.Logf("it took %s", time.Since(began).Round(time.Second))
+}
+
+// guestOf finds PID 1 of a namespace.
+func guestOf(t *testing.T, namespace string) int {
+	t.Helper()
+	ours, err := os.Readlink("/proc/self/ns/pid")
+	if err != nil || !strings.HasPrefix(namespace, "pid:[") || namespace == ours {
+		t.Fatalf("%q is no namespace of a sandbox: %v", namespace, err)
+	}
+	entries, err := os.ReadDir("/proc")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, e := range entries {
+		pid, err := strconv.Atoi(e.Name())
+		if err != nil || pid == 1 {
+			continue
+		}
+		status, _ := os.ReadFile(filepath.Join("/proc", e.Name(), "status"))
+		if ns, _ := os.Readlink(filepath.Join("/proc", e.Name(), "ns", "pid")); ns == namespace && regexp.MustCompile(`(?m)^NSpid:.*\t1$`).Match(status) {
+			return pid
+		}
+	}
+	t.Fatalf("nobody is PID 1 of %s", namespace)
+	return 0
 }

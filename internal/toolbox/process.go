@@ -8,7 +8,6 @@ import (
 	"unicode"
 	"unicode/utf8"
 
-	"hermes.example/hermes/internal/wire"
 	"hermes.example/hermes/sandbox"
 )
 
@@ -109,8 +108,7 @@ func (t *Toolbox) process(ctx context.Context, in ProcessInput) (ProcessOutput, 
 
 // refusal makes what the sandbox did not accept something that a model can act on.
 func refusal(err error) error {
-	var failure *wire.Failure
-	if errors.As(err, &failure) {
+	if errors.Is(err, sandbox.ErrRefused) || errors.Is(err, sandbox.ErrNoProcess) {
 		return &Refusal{oneLine(err)}
 	}
 	return err

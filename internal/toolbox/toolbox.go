@@ -58,6 +58,8 @@ type Toolbox struct {
 
 	// beat is how often a command that runs is reported.
 	beat time.Duration
+	// patience is how long a command may outlast its timeout.
+	patience time.Duration
 
 	mu         sync.Mutex
 	last       lastBox
@@ -73,7 +75,7 @@ type Toolbox struct {
 // New returns the tools of a session in a place.
 func New(o Options) *Toolbox {
 	t := &Toolbox{place: o.Place, session: o.Session, home: o.Home, settings: o.Settings, secrets: o.Secrets, log: o.Log, now: o.Now,
-		beat: 5 * time.Second, finders: finders}
+		beat: 5 * time.Second, patience: outerBound, finders: finders}
 	if t.secrets == nil {
 		t.secrets = func() []config.Secret { return nil }
 	}

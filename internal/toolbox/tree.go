@@ -1,6 +1,7 @@
 package toolbox
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"io/fs"
@@ -33,7 +34,7 @@ func (t *Toolbox) inTree(ctx context.Context, f func(tree) error) (recreated boo
 		if err != nil {
 			_, err = session.Exec(ctx, sandbox.Command{Line: ":"})
 			if ctx.Err() != nil || errors.Is(err, sandbox.ErrGone) || errors.Is(err, sandbox.ErrNotFound) {
-				return err
+				return cmp.Or(ctx.Err(), err)
 			}
 			state, err = session.State(ctx)
 		}

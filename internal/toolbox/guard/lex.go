@@ -179,7 +179,11 @@ func (l *lexer) parenthesis() {
 // a group in a group.
 func (l *lexer) arithmetic(open, closing string) bool {
 	level := 0
-	for i := l.at + len(open); i < min(len(l.text), l.at+longestCalculation); i++ {
+	end := min(len(l.text), l.at+longestCalculation)
+	if !strings.Contains(l.text[l.at:end], closing) {
+		return false
+	}
+	for i := l.at + len(open); i < end; i++ {
 		switch {
 		case l.text[i] == '(':
 			level++

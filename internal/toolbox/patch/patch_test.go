@@ -49,6 +49,7 @@ func TestReplaceNeverGuesses(t *testing.T) {
 		"twice in one line":        {"q\na a\n", "a", "x", []string{"2 times", "lines 2, 2"}},
 		"twice but for spaces":     {"a \nb\nz\na  \nb\n", "a\nb", "x", []string{"2 times", "lines 1, 4"}},
 		"twice but for depth":      {" a()\n b()\n\n   a()\n   b()\n", "a()\nb()", "x", []string{"2 times", "1, 4"}},
+		"at two depths":            {"  a()\n    b()\n", "a()\nb()", "x", []string{"not there"}},
 		"nowhere, nearly":          {"one\ntwo\nfunc main() {\n\treturn 1\n}\n", "func main() {\n\treturn 2\n}", "x", []string{"not there", "\n3|func main() {", "4|\treturn 1"}},
 		"nowhere, a bit":           {"alpha\nthe quick brown fox\nomega\n", "the quick brown cat", "x", []string{"not there", "2|the quick brown fox"}},
 		"nowhere":                  {"a\nb\n", "something else", "x", []string{"not there", "nothing like it"}},
