@@ -10,6 +10,7 @@ bubblewrap|command -v bwrap|the comparison with bwrap
 uidmap|command -v newuidmap|sandboxes of an ordinary user with a range of ids
 busybox-static|command -v busybox|shells other than bash
 gcc libc6-dev|sh scripts/has-cc.sh|the race detector
+ripgrep|command -v rg|searching with ripgrep in a sandbox
 git|command -v git|the stamp of commit and date
 docker.io|command -v dockerd|the docker engine with Docker
 podman netavark runc tini|command -v podman && command -v runc|the docker engine with Podman

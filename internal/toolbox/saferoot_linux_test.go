@@ -94,8 +94,8 @@ func TestNothingIsWrittenOutsideOfTheSafeRoots(t *testing.T) {
 		_, err := b.Patch(ctx, PatchInput{Patch: "*** Begin Patch\n*** Update File: " + one + "/file\n@@\n-new\n+newer\n" + part + "*** End Patch\n"})
 		refusedWith(t, name, err, words)
 	}
-	// Not even for a moment: a file that was written and put back would be another one.
-	if after, err := os.Stat(one + "/file"); err != nil || !os.SameFile(before, after) {
+	// Not even for a moment: a file that was written and put back would be a newer one.
+	if after, err := os.Stat(one + "/file"); err != nil || !after.ModTime().Equal(before.ModTime()) {
 		t.Errorf("half of a patch was applied: %v", err)
 	}
 	if entries, err := os.ReadDir(outside); err != nil || len(entries) != 1 {
