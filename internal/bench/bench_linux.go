@@ -57,6 +57,7 @@ func Run(ctx context.Context, o Options) (Report, error) {
 	}{
 		{"a command in a running sandbox", r.commands},
 		{"a command from a new process", r.attach},
+		{"a command of an MCP client", r.models},
 		{"cold starts", r.cold},
 		{"images and forks", r.images},
 		{"throughput", r.throughput},

@@ -42,7 +42,7 @@ func newMCP(a *app) *cobra.Command {
 		Example: "hermes mcp\n" +
 			"hermes mcp --here                          # the client's directory as the workspace\n" +
 			"hermes -p coder mcp --task review --engine docker\n" +
-			"API_SERVER_KEY=… hermes mcp --http 127.0.0.1:8700",
+			"hermes mcp --http 127.0.0.1:8700           # with API_SERVER_KEY set",
 		Args:        noArguments,
 		Annotations: map[string]string{kindAnnotation: serves},
 		RunE:        func(cmd *cobra.Command, _ []string) error { return runMCP(cmd.Context(), a, &o) },

@@ -23,7 +23,10 @@ func TestMountFlags(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	c := config.Config{Home: filepath.Join(base, "user", ".hermes"), SandboxRoot: filepath.Join(base, "user", ".hermes", "sandboxes")}
+	c, err := config.Load(lookupIn(map[string]string{"HERMES_HOME": filepath.Join(base, "user", ".hermes")}))
+	if err != nil {
+		t.Fatal(err)
+	}
 	given := func(here bool, flags ...string) ([]sandbox.Mount, error) {
 		return givenMounts(c, lookupIn(nil), here, flags)
 	}

@@ -42,12 +42,6 @@ func (t *target) addEngine(cmd *cobra.Command) {
 	mustComplete(cmd, "engine", cobra.FixedCompletions(configured.EngineNames(), cobra.ShellCompDirectiveNoFileComp))
 }
 
-// of is the same target with another task.
-func (t target) of(task string) *target {
-	t.task = task
-	return &t
-}
-
 // options are what the target says about its sandbox, with who is told about it.
 func (t *target) options(a *app) (configured.Options, error) {
 	o := configured.Options{Lookup: a.lookup, Profile: t.profile, Expect: t.task, Say: a.tell, Progress: a.newFetching(), Makers: a.makers}

@@ -199,6 +199,14 @@ func TestABackgroundProcessKeepsTheHold(t *testing.T) {
 
 func TestASandboxThatEndedIsObtainedAnew(t *testing.T) {
 	s := newStage(t, Options{}, nil)
+	// One that somebody else made is only attached to, and so cannot make itself anew.
+	box, err := s.Obtain(t.Context(), "a", nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := box.Close(); err != nil {
+		t.Fatal(err)
+	}
 	s.run("a", "touch /tmp/here")
 	if err := s.Manager().Remove(t.Context(), s.Identity("a"), false); err != nil {
 		t.Fatal(err)

@@ -29,6 +29,7 @@ const (
 	wanted // above the engines: what a configuration makes of them
 	tools  // what a model is given, above it
 	door
+	measures // the doors
 	cli
 	program
 )
@@ -55,7 +56,7 @@ var heights = map[string]int{
 	"client":                        engine, // what the gateway answers with, and public
 	"internal/configured":           wanted,
 	"internal/toolbox":              tools,
-	"internal/bench":                door,
+	"internal/bench":                measures,
 	"internal/doctor":               door,
 	"internal/gateway":              door,
 	"internal/dashboard":            door,
@@ -95,7 +96,7 @@ var homes = map[string][]string{
 	"github.com/google/go-containerregistry": {"internal/image"},
 	"github.com/klauspost/compress":          {"internal/image/packed"},
 	"github.com/goccy/go-yaml":               {"internal/config"},
-	"github.com/modelcontextprotocol/":       {"internal/addon/backend", "internal/gateway"},
+	"github.com/modelcontextprotocol/":       {"internal/addon/backend", "internal/gateway", "internal/bench"},
 	"github.com/BurntSushi/toml":             {"internal/addon/install"},
 	"golang.org/x/crypto":                    {"internal/dashboard"},
 	"github.com/CycloneDX/":                  {"internal/addon/sbom", "image/describe"},

@@ -138,6 +138,7 @@ func TestProgressIsToldWhileACommandRuns(t *testing.T) {
 func TestWhatHappensInTheBackgroundReachesTheModel(t *testing.T) {
 	w := newWorld(t, nil)
 	c := w.connect()
+	//lint:ignore SA1019 that clients are told so is what is tested
 	if err := c.SetLoggingLevel(t.Context(), &mcp.SetLoggingLevelParams{Level: "notice"}); err != nil {
 		t.Fatal(err)
 	}

@@ -112,6 +112,9 @@ type dropping struct {
 }
 
 func (d *dropping) RoundTrip(r *http.Request) (*http.Response, error) {
+	if err := d.ctx.Err(); err != nil {
+		return nil, err // it does not even say that it goes
+	}
 	ctx, cancel := context.WithCancel(r.Context())
 	context.AfterFunc(d.ctx, cancel)
 	return d.Transport.RoundTrip(r.WithContext(ctx))

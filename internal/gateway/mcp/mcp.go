@@ -74,7 +74,8 @@ func New(o Options) *Door {
 		Logger:       o.Log,
 		// A client is known from then on, so that it is noticed when it goes.
 		InitializedHandler: func(_ context.Context, r *mcp.InitializedRequest) { d.of(r.Session) },
-		Capabilities:       &mcp.ServerCapabilities{Logging: &mcp.LoggingCapabilities{}, Tools: &mcp.ToolCapabilities{ListChanged: true}},
+		//lint:ignore SA1019 log messages are how clients of all versions with sessions are told of notices
+		Capabilities: &mcp.ServerCapabilities{Logging: &mcp.LoggingCapabilities{}, Tools: &mcp.ToolCapabilities{ListChanged: true}},
 	})
 	d.addTools()
 	if d.Addons != nil {

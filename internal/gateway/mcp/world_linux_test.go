@@ -102,6 +102,7 @@ func (c *client) open(t mcp.Transport) {
 			defer c.mu.Unlock()
 			c.progress = append(c.progress, r.Params.Message)
 		},
+		//lint:ignore SA1019 that clients are told so is what is tested
 		LoggingMessageHandler: func(_ context.Context, r *mcp.LoggingMessageRequest) {
 			text, _ := json.Marshal(r.Params.Data)
 			c.mu.Lock()
