@@ -46,5 +46,5 @@ missing | while IFS='|' read -r pkgs what; do
 done
 # It has the uv with which add-ons are tested.
 sh scripts/runtime.sh .cache/runtime || echo "missing: the Python runtime; not tested: add-ons with uv"
-sh scripts/mcpclients.sh .cache/mcpclients || echo "missing: the MCP clients of npm; not tested: hermes mcp with them"
+sh scripts/clients.sh .cache/clients || echo "missing: the clients of npm; not tested: hermes mcp with them, the OpenAPI document by another program"
 exec sh scripts/engines.sh

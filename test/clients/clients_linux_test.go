@@ -1,7 +1,8 @@
-// Package mcpclients tests "hermes mcp" with clients that are not ours: the official ones for TypeScript, in both of their
-// generations, and Python, the Inspector's command line, and curl; and it runs every configuration of docs/mcp.md.
-// scripts/mcpclients.sh installs the clients. The program is built once and started as agents start it.
-package mcpclients
+// Package clients tests the doors with programs that are not ours: "hermes mcp" with the official clients for TypeScript, in
+// both of their generations, and Python, the Inspector's command line, and curl, and every configuration of docs/mcp.md;
+// the document of the HTTP API with a judge of such. scripts/clients.sh installs them. The program is built once and
+// started as agents start it.
+package clients
 
 import (
 	"bytes"
@@ -131,12 +132,12 @@ func (w *world) serve(args ...string) string {
 // clients is where the clients of npm are installed.
 func clients(t *testing.T) string {
 	t.Helper()
-	dir, err := filepath.Abs(filepath.Join("..", "..", ".cache", "mcpclients"))
+	dir, err := filepath.Abs(filepath.Join("..", "..", ".cache", "clients"))
 	if err != nil {
 		t.Fatal(err)
 	}
 	if _, err := os.Stat(filepath.Join(dir, "lock")); err != nil {
-		t.Skip("the MCP clients are not installed: run scripts/mcpclients.sh .cache/mcpclients")
+		t.Skip("the MCP clients are not installed: run scripts/clients.sh .cache/clients")
 	}
 	return dir
 }

@@ -1,4 +1,4 @@
-package mcpclients
+package clients
 
 import (
 	"context"
