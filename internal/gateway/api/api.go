@@ -12,6 +12,7 @@ import (
 	"context"
 	"log/slog"
 	"net/http"
+	"net/url"
 	"sync"
 
 	"hermes.example/hermes/client"
@@ -119,7 +120,7 @@ func (a *API) serve(o Operation) http.Handler {
 		}
 		var err error
 		if o.inside() {
-			err = a.late.ready()
+			err = a.entrance(r)
 		}
 		if err == nil {
 			err = o.Handle(w, r)
@@ -128,6 +129,17 @@ func (a *API) serve(o Operation) http.Handler {
 			a.fail(w, r, err)
 		}
 	})
+}
+
+// entrance sees to it that there are sandboxes, and that a task can be the name of one.
+func (a *API) entrance(r *http.Request) error {
+	if err := a.late.ready(); err != nil {
+		return err
+	}
+	if err := a.Sandboxes.Identity(r.PathValue("task")).Validate(); err != nil {
+		return bad(err.Error())
+	}
+	return nil
 }
 
 // fail answers with what went wrong, if anybody is still there to hear it.
@@ -148,8 +160,12 @@ func unknownParameter(o Operation, r *http.Request) error {
 	if r.URL.RawQuery == "" {
 		return nil
 	}
+	values, err := url.ParseQuery(r.URL.RawQuery)
+	if err != nil { // what cannot be read would be left out, and a file be replaced instead of appended to
+		return bad("cannot read the query: " + err.Error())
+	}
 next:
-	for name := range r.URL.Query() {
+	for name := range values {
 		for _, p := range o.Parameters {
 			if p.In == inQuery && p.Name == name {
 				continue next
