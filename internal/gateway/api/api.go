@@ -14,6 +14,7 @@ import (
 	"net/http"
 	"net/url"
 	"sync"
+	"time"
 
 	"hermes.example/hermes/client"
 	"hermes.example/hermes/internal/forward"
@@ -65,6 +66,8 @@ type API struct {
 	document []byte
 	metrics  *Metrics
 
+	pingEvery time.Duration // of WebSockets
+
 	// draining is closed when the gateway begins to end, and life is over when nobody may go on.
 	draining chan struct{}
 	drain    sync.Once
@@ -76,7 +79,7 @@ type API struct {
 
 // New makes an API.
 func New(o Options) *API {
-	a := &API{Options: o, mux: http.NewServeMux(), draining: make(chan struct{})}
+	a := &API{Options: o, mux: http.NewServeMux(), draining: make(chan struct{}), pingEvery: pingEvery}
 	a.late = &late{open: o.Open}
 	a.metrics = newMetrics(a.late.Held)
 	a.Sandboxes = a.late
