@@ -301,4 +301,3 @@ func (s *site) askUnchecked(path string) int {
 	response.Body.Close()
 	return response.StatusCode
 }
-

@@ -60,7 +60,9 @@ func newSite(t *testing.T, change func(*Options)) *site {
 	})
 	s.running = start(t, func(o *Options) {
 		o.Sandboxes = func() (api.Sandboxes, error) { return s.boxes, nil }
-		o.Addons = func() (api.Addons, error) { return configured.OpenAddons(configured.AddonOptions{Lookup: lookup, Dir: s.home}) }
+		o.Addons = func() (api.Addons, error) {
+			return configured.OpenAddons(configured.AddonOptions{Lookup: lookup, Dir: s.home})
+		}
 		if change != nil {
 			change(o)
 		}
