@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"math"
 	"net/http"
 	"net/http/httptest"
 	"strings"
@@ -164,6 +165,34 @@ func TestWhatIsTriedAgain(t *testing.T) {
 	})
 	if _, err := c.Task("x").Follow(t.Context(), "id", nil, nil); err == nil || !strings.Contains(err.Error(), "7 bytes are missing") {
 		t.Errorf("%v", err)
+	}
+}
+
+// A server may say anything; none of it ends the caller's program.
+func TestOutputOfAServerThatLies(t *testing.T) {
+	for _, offset := range []string{"-1", "-9223372036854775808", "9223372036854775807"} {
+		c := against(t, func(w http.ResponseWriter, _ *http.Request) {
+			w.Header().Set("Content-Type", "text/event-stream")
+			fmt.Fprint(w, "event: output\ndata: {\"stream\":\"stdout\",\"offset\":0,\"text\":\"ab\"}\n\n")
+			fmt.Fprintf(w, "event: gap\ndata: {\"stream\":\"stderr\",\"offset\":%s,\"bytes\":%s}\n\n", offset, offset)
+			fmt.Fprintf(w, "event: output\ndata: {\"stream\":\"stdout\",\"offset\":%s,\"text\":\"x\"}\n\nevent: exit\ndata: {}\n\n", offset)
+		})
+		var out strings.Builder
+		if _, err := c.Task("x").Follow(t.Context(), "id", &out, nil); err == nil || out.String() != "ab" {
+			t.Errorf("%s: %q, %v", offset, out.String(), err)
+		}
+	}
+}
+
+func TestAFileIsReadUpToItsLimit(t *testing.T) {
+	c := against(t, func(w http.ResponseWriter, _ *http.Request) { fmt.Fprint(w, "abc") })
+	for limit, want := range map[int64]string{3: "abc", 4: "abc", math.MaxInt64: "abc"} {
+		if got, err := c.Task("x").Files().ReadFile(t.Context(), "f", limit); string(got) != want || err != nil {
+			t.Errorf("%d: %q, %v", limit, got, err)
+		}
+	}
+	if got, err := c.Task("x").Files().ReadFile(t.Context(), "f", 2); got != nil || !errors.Is(err, sandbox.ErrTooLarge) {
+		t.Errorf("%q, %v", got, err)
 	}
 }
 

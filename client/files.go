@@ -61,11 +61,18 @@ func (f Files) ReadFile(ctx context.Context, path string, limit int64) ([]byte, 
 		return nil, err
 	}
 	defer r.Close()
-	content, err := io.ReadAll(io.LimitReader(r, limit+1))
-	if err == nil && int64(len(content)) > limit {
-		return nil, fmt.Errorf("cannot read %q: it is %w of %d bytes", path, sandbox.ErrTooLarge, limit)
+	content, err := io.ReadAll(io.LimitReader(r, limit))
+	if err != nil {
+		return nil, err
 	}
-	return content, err
+	switch _, err := io.ReadFull(r, make([]byte, 1)); err {
+	case io.EOF:
+		return content, nil
+	case nil:
+		return nil, fmt.Errorf("cannot read %q: it is %w of %d bytes", path, sandbox.ErrTooLarge, limit)
+	default:
+		return nil, err
+	}
 }
 
 // Write makes a file of what content yields, and returns how many bytes that were. It appears under its name when it

@@ -202,6 +202,9 @@ func newSinks(stdout, stderr io.Writer) map[Stream]*sink {
 
 // write hands on what was not there yet: a connection that is made again may repeat some.
 func (s *sink) write(offset int64, data []byte) error {
+	if offset < 0 {
+		return errors.New("cannot understand the output: it begins before its beginning")
+	}
 	if offset > s.at {
 		return fmt.Errorf("cannot understand the output: %d bytes are missing in it", offset-s.at)
 	}

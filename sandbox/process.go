@@ -105,6 +105,8 @@ func (e *processError) Is(target error) bool {
 		return target == ErrNoProcess
 	case wire.FailureBadRequest, wire.FailureRefused:
 		return target == ErrRefused
+	case wire.FailureReused:
+		return target == ErrIDReused
 	}
 	return false
 }
@@ -150,7 +152,7 @@ func (s *Sandbox) start(ctx context.Context, b Background, session string) (*Pro
 	p := &Process{ID: b.ID, box: s}
 	start := wire.Start{Name: b.Name, Watch: b.Watch, Notify: b.Notify, Exec: wire.Exec{
 		ID: b.ID, Argv: b.Argv, Line: b.Line, Session: session, Env: b.Env, Cwd: b.Cwd, Stdin: b.Input, Merge: true,
-		Timeout: b.Timeout, Grace: b.Grace, Window: b.Window,
+		Timeout: b.Timeout, Grace: b.Grace, Window: b.Window, Asked: b.Asked,
 	}}
 	var answer wire.Process
 	err := dialogue{box: s, what: "start the process", kind: wire.TypeStart, recreated: &p.Recreated, request: func() any { return start },

@@ -27,8 +27,10 @@ func (s *Sandboxes) Use(ctx context.Context, task string, f func(*sandbox.Sandbo
 	if err != nil {
 		return err
 	}
+	defer func() { // also of a call that panics, as those do whose answer is cut off
+		s.leave(task, h, errors.Is(err, sandbox.ErrGone) || errors.Is(err, sandbox.ErrNotFound) || errors.Is(err, sandbox.ErrClosed))
+	}()
 	err = f(h.box)
-	s.leave(task, h, errors.Is(err, sandbox.ErrGone) || errors.Is(err, sandbox.ErrNotFound) || errors.Is(err, sandbox.ErrClosed))
 	return err
 }
 

@@ -164,6 +164,19 @@ func TestWhoGivesUpDoesNotTakeOthersAlong(t *testing.T) {
 	wg.Wait()
 }
 
+// A call that panics, as one does whose answer is cut off, leaves the sandbox as any other call does.
+func TestACallThatPanicsGivesItsHoldBack(t *testing.T) {
+	s := newStage(t, Options{}, nil)
+	func() {
+		defer func() { recover() }()
+		s.Use(t.Context(), "a", func(*sandbox.Sandbox) error { panic("cut off") })
+	}()
+	s.Release("a")
+	if n := s.connections("a"); s.Held() != 0 || n != 0 {
+		t.Errorf("it is still in use: %d holds, %d connections", s.Held(), n)
+	}
+}
+
 func TestAnUnusedHoldIsGivenUp(t *testing.T) {
 	s := newStage(t, Options{}, map[string]string{"TERMINAL_LIFETIME_SECONDS": "1"})
 	s.run("a", "touch /tmp/here")

@@ -1,11 +1,14 @@
 package gateway
 
 import (
+	"bufio"
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"io"
 	"log/slog"
+	"net"
 	"net/http"
 	"os"
 	"path/filepath"
@@ -151,6 +154,36 @@ func TestOnlyTheKeyOpens(t *testing.T) {
 	status, body := r.ask("GET", "/v1/status", "bearer "+key)
 	if status != 200 || body["profile"] != "default" || body["state"] != "running" || body["pid"] != float64(os.Getpid()) {
 		t.Errorf("status: %d %v", status, body)
+	}
+}
+
+// The server answers nothing by itself that the gate has not seen.
+func TestNothingIsAnsweredBeforeTheGate(t *testing.T) {
+	r := start(t, nil)
+	for request, want := range map[string]string{
+		"OPTIONS * HTTP/1.1\r\nHost: localhost\r\n":                               "401",
+		"OPTIONS * HTTP/1.1\r\nHost: evil.example\r\n":                            "421",
+		"GET http://evil.example/health HTTP/1.1\r\nHost: localhost\r\n":          "421",
+		"GET /health HTTP/1.0\r\n":                                                "421",
+		"GET /health HTTP/1.1\r\nHost: localhost\r\nHost: evil.example\r\n":       "400",
+		"GET /health HTTP/1.1\r\nHost: localhost.\r\n":                            "421",
+		"GET /health HTTP/1.1\r\nHost: LOCALHOST:1\r\n":                           "200",
+		"GET /health HTTP/1.1\r\nHost: localhost\r\nOrigin: null\r\n":             "403",
+		"GET /v1/../health HTTP/1.1\r\nHost: localhost\r\n":                       "401",
+		"GET /v1/status?access_token=" + key + " HTTP/1.1\r\nHost: localhost\r\n": "401",
+		"PRI * HTTP/2.0\r\n": "421",
+	} {
+		conn, err := net.Dial("tcp", strings.TrimPrefix(r.url, "http://"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		conn.SetDeadline(time.Now().Add(10 * time.Second))
+		fmt.Fprint(conn, request+"\r\n")
+		line, err := bufio.NewReader(conn).ReadString('\n')
+		if _, status, _ := strings.Cut(line, " "); err != nil || !strings.HasPrefix(status, want) {
+			t.Errorf("%q: %q, %v; want %s", request, line, err, want)
+		}
+		conn.Close()
 	}
 }
 

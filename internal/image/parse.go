@@ -49,6 +49,9 @@ func Parse(text string) (Source, error) {
 	return s, err
 }
 
+// IsFile says whether the image is a file or directory of this machine.
+func (s Source) IsFile() bool { return s.kind != remoteKind }
+
 // String is the form that Parse reads, with nothing left to guess.
 func (s Source) String() string {
 	text := s.ref

@@ -12,7 +12,9 @@ import (
 	"context"
 	"log/slog"
 	"net/http"
+	"net/url"
 	"sync"
+	"time"
 
 	"hermes.example/hermes/client"
 	"hermes.example/hermes/internal/forward"
@@ -64,6 +66,8 @@ type API struct {
 	document []byte
 	metrics  *Metrics
 
+	pingEvery time.Duration // of WebSockets
+
 	// draining is closed when the gateway begins to end, and life is over when nobody may go on.
 	draining chan struct{}
 	drain    sync.Once
@@ -75,7 +79,7 @@ type API struct {
 
 // New makes an API.
 func New(o Options) *API {
-	a := &API{Options: o, mux: http.NewServeMux(), draining: make(chan struct{})}
+	a := &API{Options: o, mux: http.NewServeMux(), draining: make(chan struct{}), pingEvery: pingEvery}
 	a.late = &late{open: o.Open}
 	a.metrics = newMetrics(a.late.Held)
 	a.Sandboxes = a.late
@@ -119,7 +123,7 @@ func (a *API) serve(o Operation) http.Handler {
 		}
 		var err error
 		if o.inside() {
-			err = a.late.ready()
+			err = a.entrance(r)
 		}
 		if err == nil {
 			err = o.Handle(w, r)
@@ -128,6 +132,17 @@ func (a *API) serve(o Operation) http.Handler {
 			a.fail(w, r, err)
 		}
 	})
+}
+
+// entrance sees to it that there are sandboxes, and that a task can be the name of one.
+func (a *API) entrance(r *http.Request) error {
+	if err := a.late.ready(); err != nil {
+		return err
+	}
+	if err := a.Sandboxes.Identity(r.PathValue("task")).Validate(); err != nil {
+		return bad(err.Error())
+	}
+	return nil
 }
 
 // fail answers with what went wrong, if anybody is still there to hear it.
@@ -148,8 +163,12 @@ func unknownParameter(o Operation, r *http.Request) error {
 	if r.URL.RawQuery == "" {
 		return nil
 	}
+	values, err := url.ParseQuery(r.URL.RawQuery)
+	if err != nil { // what cannot be read would be left out, and a file be replaced instead of appended to
+		return bad("cannot read the query: " + err.Error())
+	}
 next:
-	for name := range r.URL.Query() {
+	for name := range values {
 		for _, p := range o.Parameters {
 			if p.In == inQuery && p.Name == name {
 				continue next

@@ -34,9 +34,8 @@ const (
 	messageLimit = 256 << 10
 	// firstMessage is how long a caller may take to say what it wants.
 	firstMessage = 10 * time.Second
-	// pingEvery and pongTime are how it is found out that nobody is there any more.
+	// pingEvery is how often it is found out whether somebody is there, and how long the answer may take.
 	pingEvery = 20 * time.Second
-	pongTime  = 20 * time.Second
 	// queued is how many messages of input may wait for the command. Then the caller waits.
 	queued = 16
 )
@@ -305,9 +304,10 @@ func (s *attachment) interrupt(id string) {
 	}
 }
 
-// ping finds out whether the caller is there. While nothing is read no answer would be seen.
+// ping finds out whether the caller is there. While nothing is read no answer is seen: then it is gone when it cannot even
+// be asked, or its command would go on for ever.
 func (s *attachment) ping() {
-	ticker := time.NewTicker(pingEvery)
+	ticker := time.NewTicker(s.api.pingEvery)
 	defer ticker.Stop()
 	for {
 		select {
@@ -315,23 +315,22 @@ func (s *attachment) ping() {
 			return
 		case <-ticker.C:
 		}
-		s.mu.Lock()
-		blocked := s.blocked
-		s.mu.Unlock()
-		if blocked {
-			continue
-		}
-		ctx, cancel := context.WithTimeout(s.ctx, pongTime)
+		blocked := s.isBlocked()
+		ctx, cancel := context.WithTimeout(s.ctx, s.api.pingEvery)
 		err := s.conn.Ping(ctx)
 		cancel()
-		s.mu.Lock()
-		blocked = s.blocked
-		s.mu.Unlock()
-		if err != nil && !blocked {
+		blocked = blocked || s.isBlocked()
+		if err != nil && !(blocked && errors.Is(err, context.DeadlineExceeded)) {
 			s.stop()
 			return
 		}
 	}
+}
+
+func (s *attachment) isBlocked() bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.blocked
 }
 
 // stream is what one stream of the command is written to.

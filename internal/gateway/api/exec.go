@@ -174,16 +174,25 @@ func (a *API) run(ctx context.Context, c *running) (result sandbox.Result, err e
 	return result, err
 }
 
+// idempotencyKey is the caller's name for what it asks for, or "".
+func idempotencyKey(r *http.Request) (string, error) {
+	keys := r.Header.Values(client.IdempotencyKey)
+	if len(keys) > 1 || len(keys) == 1 && keys[0] == "" {
+		return "", bad("the header " + client.IdempotencyKey + " is there once, and not empty, or not at all")
+	}
+	return strings.Join(keys, ""), nil
+}
+
 func (a *API) exec(w http.ResponseWriter, r *http.Request) error {
 	var e client.Exec
 	if err := decode(w, r, &e); err != nil {
 		return err
 	}
-	keys := r.Header.Values(client.IdempotencyKey)
-	if len(keys) > 1 || len(keys) == 1 && keys[0] == "" {
-		return bad("the header " + client.IdempotencyKey + " is there once, and not empty, or not at all")
+	key, err := idempotencyKey(r)
+	if err != nil {
+		return err
 	}
-	c, err := command(r.PathValue("task"), strings.Join(keys, ""), e)
+	c, err := command(r.PathValue("task"), key, e)
 	if err != nil {
 		return err
 	}

@@ -102,12 +102,8 @@ const (
 // use calls f with the sandbox of the request's task.
 func (a *API) use(r *http.Request, n need, f func(*sandbox.Sandbox) error) error {
 	task := r.PathValue("task")
-	id := a.Sandboxes.Identity(task)
-	if err := id.Validate(); err != nil {
-		return unprocessable(err)
-	}
 	if n == existing {
-		if _, err := a.Sandboxes.Manager().Find(r.Context(), id); err != nil {
+		if _, err := a.Sandboxes.Manager().Find(r.Context(), a.Sandboxes.Identity(task)); err != nil {
 			return err
 		}
 	}

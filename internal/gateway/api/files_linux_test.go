@@ -272,6 +272,8 @@ func TestBadRequestsAboutFilesAreRefused(t *testing.T) {
 		"too deep":               {"GET", route("files/list", ".", "depth=256")},
 		"no entries":             {"GET", route("files/list", ".", "limit=0")},
 		"bad percent encoding":   {"GET", "/v1/sandboxes/work/files?path=%zz"},
+		"a pair left out":        {"PUT", route("files", "f", "append=true;")},
+		"a name left out":        {"DELETE", route("files", "f", "%zz=1")},
 	} {
 		before := w.t.Failed()
 		w.refused(client.CodeBadRequest, r.method, r.path, nil)

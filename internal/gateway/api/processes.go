@@ -33,7 +33,7 @@ func (a *API) processOperations() []Operation {
 			Parameters: []Parameter{{Name: client.IdempotencyKey, In: inHeader, Description: "a name for this start, of the caller's choice"}},
 			Request:    &Body{Type: client.ProcessRequest{}},
 			Answers:    []Answer{{Status: 201, Description: "it runs", Type: client.ProcessAnswer{}}},
-			Errors:     []code{client.CodeUnprocessable, client.CodeGone},
+			Errors:     []code{client.CodeKeyReused, client.CodeUnprocessable, client.CodeGone},
 			Handle:     a.startProcess,
 		},
 		{
@@ -148,6 +148,10 @@ func (a *API) startProcess(w http.ResponseWriter, r *http.Request) error {
 		return err
 	}
 	task := r.PathValue("task")
+	key, err := idempotencyKey(r)
+	if err != nil {
+		return err
+	}
 	c, err := command(task, "", client.Exec{Line: asked.Line, Argv: asked.Argv, Session: asked.Session, Env: asked.Env, Cwd: asked.Cwd, Timeout: asked.Timeout})
 	if err != nil {
 		return err
@@ -160,7 +164,12 @@ func (a *API) startProcess(w http.ResponseWriter, r *http.Request) error {
 		return err
 	}
 	c.Env, c.Window = forwarded.Under(c.Env), asked.Window
-	c.ID = processID(a.Sandboxes.Identity(task), r.Header.Get(client.IdempotencyKey))
+	if c.ID = ""; key != "" {
+		if err := c.name(key, asked); err != nil {
+			return err
+		}
+		c.ID = processID(a.Sandboxes.Identity(task), key)
+	}
 	b := sandbox.Background{Command: c.Command, Name: asked.Name, Input: asked.Input, Watch: asked.Watch, Notify: asked.Notify}
 	lasts(w)
 	return a.use(r, made, func(box *sandbox.Sandbox) error {
@@ -178,9 +187,6 @@ func (a *API) startProcess(w http.ResponseWriter, r *http.Request) error {
 
 // processID makes the id of a process of a caller's key: ids of processes have a form of their own.
 func processID(id sandbox.Identity, key string) string {
-	if key == "" {
-		return ""
-	}
 	sum := sha256.Sum256([]byte(id.Key() + "\x00" + key))
 	return "proc_" + hex.EncodeToString(sum[:6])
 }

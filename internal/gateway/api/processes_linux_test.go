@@ -104,6 +104,22 @@ func TestTheSameKeyStartsOneProcess(t *testing.T) {
 	}
 }
 
+// Another command under a key that was used is refused, and never taken for the one that has it.
+func TestAKeyOfAProcessIsForOneCommand(t *testing.T) {
+	w := newWorld(t)
+	first := w.start(client.ProcessRequest{Line: "sleep 300"}, "server")
+	if p, _, err := w.task.Start(t.Context(), client.ProcessRequest{Line: "sleep 301"}, "server"); !errors.Is(err, sandbox.ErrIDReused) {
+		t.Errorf("another command under the key of %s: %+v, %v", first.ID, p, err)
+	}
+	const body = `{"line":"sleep 300"}`
+	for _, key := range []string{"a b", "\xff", strings.Repeat("x", 129)} {
+		w.refused(client.CodeBadRequest, "POST", "/v1/sandboxes/work/processes", strings.NewReader(body), "Content-Type", "application/json", client.IdempotencyKey, key)
+	}
+	if all, err := w.task.Processes(t.Context()); err != nil || len(all) != 1 {
+		t.Errorf("%d processes, %v", len(all), err)
+	}
+}
+
 // A log that is followed through broken connections is the same byte for byte, while it is written.
 func TestABrokenLogGoesOnWhereItWas(t *testing.T) {
 	w := newWorld(t).begin()

@@ -30,7 +30,7 @@ func (a *API) sandboxOperations() []Operation {
 				"profile's configuration wants it. One that exists with another specification is made anew when it is idle, and otherwise refused (drift).",
 			Request: &Body{Type: client.SandboxSpec{}, Optional: true},
 			Answers: []Answer{{Status: 200, Description: "the sandbox runs", Type: client.Sandbox{}}},
-			Errors:  []code{client.CodeDrift, client.CodePosture, client.CodeUnprocessable, client.CodeUnsupported},
+			Errors:  []code{client.CodeForbidden, client.CodeDrift, client.CodePosture, client.CodeUnprocessable, client.CodeUnsupported},
 			Handle:  a.ensureSandbox,
 		},
 		{
@@ -116,9 +116,6 @@ func (a *API) ensureSandbox(w http.ResponseWriter, r *http.Request) error {
 	lasts(w)
 	task := r.PathValue("task")
 	id := a.Sandboxes.Identity(task)
-	if err := id.Validate(); err != nil {
-		return bad(err.Error())
-	}
 	spec, err := a.spec(wanted)
 	if err != nil {
 		return err
@@ -242,6 +239,9 @@ func (a *API) spec(wanted client.SandboxSpec) (*sandbox.Spec, error) {
 		source, err := image.Parse(spec.Image)
 		if err != nil {
 			return nil, bad(err.Error())
+		}
+		if source.IsFile() {
+			return nil, Problem(client.CodeForbidden, "cannot make a sandbox of "+quote(spec.Image)+": a file of the gateway's machine is not for its callers; name an image of a registry, or make the sandbox there with hermes sandbox exec --image")
 		}
 		spec.Image = source.String()
 	}
