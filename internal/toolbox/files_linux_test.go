@@ -11,6 +11,7 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+	"time"
 
 	"hermes.example/hermes/internal/toolbox/capture"
 	"hermes.example/hermes/sandbox"
@@ -122,20 +123,55 @@ func TestALargeFileIsReadWithoutItsRest(t *testing.T) {
 	}
 }
 
+func TestALineWithoutEndIsNotReadToItsEnd(t *testing.T) {
+	b, _ := newToolbox(t)
+	// It takes no room, and to read all of it would take an hour.
+	sh(t, b, `seq 10000 >/workspace/endless; truncate -s 4T /workspace/endless`)
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	defer cancel()
+	out, err := b.ReadFile(ctx, ReadFileInput{Path: "/workspace/endless", Offset: 9990})
+	if err != nil || out.FirstLine != 9990 || out.LastLine != 10001 || out.TotalLines != nil || !strings.Contains(strings.Join(out.Notes, " "), "not read to its end") {
+		t.Errorf("%d-%d of %v, %q, %v", out.FirstLine, out.LastLine, out.TotalLines, out.Notes, err)
+	}
+	for _, offset := range []int{10002, -1} {
+		_, err = b.ReadFile(ctx, ReadFileInput{Path: "/workspace/endless", Offset: offset})
+		refusedWith(t, fmt.Sprint("line ", offset), err, "line 10001 before it", "use a command")
+	}
+}
+
 func TestTheWholeOutputOfACommandCanBeRead(t *testing.T) {
 	b, p := newToolbox(t)
 	dir := filepath.Join(p.identity.Home, filepath.FromSlash(capture.Directory))
 	secret := filepath.Join(p.identity.Home, ".env")
 	if err := errors.Join(os.MkdirAll(dir, 0o700), os.WriteFile(filepath.Join(dir, "out-1.log"), []byte("all of it\n"), 0o600), os.WriteFile(secret, []byte("KEY=1"), 0o600),
-		os.Symlink(secret, filepath.Join(dir, "out-2.log")), syscall.Mkfifo(filepath.Join(dir, "out-3.log"), 0o600)); err != nil {
+		os.Symlink(secret, filepath.Join(dir, "out-2.log")), syscall.Mkfifo(filepath.Join(dir, "out-3.log"), 0o600),
+		os.Link(secret, filepath.Join(dir, "out-4.log")), os.WriteFile(filepath.Join(dir, "other"), []byte("KEY=1"), 0o600)); err != nil {
 		t.Fatal(err)
 	}
 	if out, err := b.ReadFile(t.Context(), ReadFileInput{Path: filepath.Join(dir, "out-1.log")}); err != nil || out.Content != "1|all of it\n" {
 		t.Errorf("%+v, %v", out, err)
 	}
-	for _, path := range []string{filepath.Join(dir, "out-2.log"), filepath.Join(dir, "out-3.log"), dir + "/../../.env", filepath.Join(dir, "none")} {
+	for _, path := range []string{filepath.Join(dir, "out-2.log"), filepath.Join(dir, "out-3.log"), filepath.Join(dir, "out-4.log"), filepath.Join(dir, "other"), dir + "/../../.env", filepath.Join(dir, "none")} {
 		_, err := b.ReadFile(t.Context(), ReadFileInput{Path: path})
 		refusedWith(t, path, err)
+	}
+}
+
+// A sandbox that has the home mounted can put a link in the place of the directory, and Hermes may read what it may not.
+func TestNoLinkLeadsToWhatTheSandboxDoesNotSee(t *testing.T) {
+	for _, link := range []string{"cache", capture.Directory} {
+		b, p := newToolbox(t)
+		elsewhere := t.TempDir()
+		at := filepath.Join(p.identity.Home, filepath.FromSlash(link))
+		file := filepath.Join(elsewhere, strings.TrimPrefix(strings.TrimPrefix(capture.Directory, link), "/"), "out-1.log")
+		if err := errors.Join(os.MkdirAll(filepath.Dir(at), 0o700), os.RemoveAll(at), os.Symlink(elsewhere, at), os.MkdirAll(filepath.Dir(file), 0o700),
+			os.WriteFile(file, []byte("of the host\n"), 0o600)); err != nil {
+			t.Fatal(err)
+		}
+		out, err := b.ReadFile(t.Context(), ReadFileInput{Path: filepath.Join(p.identity.Home, filepath.FromSlash(capture.Directory), "out-1.log")})
+		if err == nil {
+			t.Errorf("by the link %s it reads %q", link, out.Content)
+		}
 	}
 }
 

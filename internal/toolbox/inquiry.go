@@ -137,7 +137,7 @@ func (q *inquiry) wait() error {
 		if *q.in.Timeout <= 0 {
 			return refuse("cannot wait for the process: the timeout %d is not above 0; use the action poll to wait for nothing", *q.in.Timeout)
 		}
-		limit = time.Duration(*q.in.Timeout) * time.Second
+		limit = duration(*q.in.Timeout)
 	}
 	if most := q.tools.settings.MaxForeground; limit > most {
 		limit = most

@@ -17,6 +17,8 @@ const (
 	sniffed = 8000
 	// counted is how large a file is read to its end to know how many lines it has.
 	counted = 16 << 20
+	// longestRead is how much of a line is read to find its end.
+	longestRead = 256 << 20
 	// scanned is how much of a file is read to find a line.
 	scanned = 1 << 30
 )
@@ -72,7 +74,7 @@ func (p *pager) read(src *bufio.Reader, name string, size int64) (ended bool, er
 		if taken > scanned {
 			return false, refuse("cannot read line %d of %q: more than %d bytes lie before it; use a command, like: tail -c +BYTE FILE | head -c 10000", p.in.Offset, name, int64(scanned))
 		}
-		line, n, end, err := readLine(src)
+		line, n, end, err := readLine(src, longestRead)
 		taken += n
 		if err == io.EOF {
 			return ended, nil
@@ -83,11 +85,20 @@ func (p *pager) read(src *bufio.Reader, name string, size int64) (ended bool, er
 		ended = end
 		p.total++
 		p.take(line, n, end)
+		if n > longestRead && !end { // what else there is cannot be known
+			if len(p.lines) == 0 || p.in.Offset < 0 {
+				return false, refuse("cannot read line %d of %q: line %d before it has more than %d bytes; use a command, like: tail -c +BYTE FILE | head -c 10000", p.in.Offset, name, p.total, int64(longestRead))
+			}
+			p.note("line %d is longer than %d bytes and was not read to its end; what comes after it is not shown", p.total, int64(longestRead))
+			p.full, p.total = true, -1
+			return true, nil
+		}
 	}
 }
 
-// readLine reads a line, of which it keeps the beginning. It is how long with its end.
-func readLine(src *bufio.Reader) (line []byte, n int64, ended bool, err error) {
+// readLine reads a line, of which it keeps the beginning. It is how long with its end. One that goes on after so many
+// bytes is not read further.
+func readLine(src *bufio.Reader, most int64) (line []byte, n int64, ended bool, err error) {
 	for {
 		part, err := src.ReadSlice('\n')
 		n += int64(len(part))
@@ -95,8 +106,10 @@ func readLine(src *bufio.Reader) (line []byte, n int64, ended bool, err error) {
 			line = append(line, part[:min(len(part), room)]...)
 		}
 		switch {
-		case err == bufio.ErrBufferFull:
+		case err == bufio.ErrBufferFull && n <= most:
 			continue
+		case err == bufio.ErrBufferFull:
+			return line, n, false, nil
 		case err == io.EOF && n == 0:
 			return nil, 0, false, io.EOF
 		case err == io.EOF:

@@ -129,7 +129,7 @@ func (t *Toolbox) startProcess(ctx context.Context, in ProcessInput) (ProcessOut
 		if *in.Timeout <= 0 {
 			return ProcessOutput{}, refuse("cannot start the process: the timeout %d is not above 0; leave it out to let it run until it ends", *in.Timeout)
 		}
-		r.timeout = time.Duration(*in.Timeout) * time.Second
+		r.timeout = duration(*in.Timeout)
 	}
 	s, err := t.start(ctx, r)
 	if err != nil {

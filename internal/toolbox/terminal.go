@@ -72,7 +72,7 @@ func (t *Toolbox) terminal(ctx context.Context, in TerminalInput, progress func(
 		if *in.Timeout <= 0 {
 			return TerminalOutput{}, refuse("cannot run the command: the timeout %d is not above 0; leave it out for %s, or give a number of seconds", *in.Timeout, seconds(timeout))
 		}
-		timeout = time.Duration(*in.Timeout) * time.Second
+		timeout = duration(*in.Timeout)
 	}
 	if in.Background {
 		return t.background(ctx, in, 0, false)
@@ -95,7 +95,7 @@ func (t *Toolbox) terminal(ctx context.Context, in TerminalInput, progress func(
 // background starts the command as a process. One that was promoted keeps its timeout, and its end is told.
 func (t *Toolbox) background(ctx context.Context, in TerminalInput, timeout time.Duration, promoted bool) (TerminalOutput, error) {
 	if in.Timeout != nil {
-		timeout = time.Duration(*in.Timeout) * time.Second
+		timeout = duration(*in.Timeout)
 	}
 	if in.Stdin != "" {
 		return TerminalOutput{}, refuse("cannot start the command in the background: it has no stdin there; start it with the process tool and input=true, and write to it")
@@ -141,6 +141,14 @@ func checkCommand(command, workdir string) error {
 		return refuse("cannot run the command: the workdir contains %q; letters, digits and %s are allowed, so use cd with quotes in the command instead", r, strings.ReplaceAll(workdirChars, " ", "space "))
 	}
 	return nil
+}
+
+// longestTimeout is more than anybody waits for, and far less than a Duration holds.
+const longestTimeout = 366 * 24 * time.Hour
+
+// duration is a number of seconds that somebody gave, who may have given any.
+func duration(seconds int) time.Duration {
+	return time.Duration(min(int64(seconds), int64(longestTimeout/time.Second))) * time.Second
 }
 
 func seconds(d time.Duration) string {

@@ -3,6 +3,7 @@ package toolbox
 import (
 	"context"
 	"errors"
+	"math"
 	"os"
 	"path/filepath"
 	"runtime"
@@ -240,6 +241,22 @@ func TestS63TimeoutsOutOfRangeAreRefusedOrPromoted(t *testing.T) {
 	for _, timeout := range []int{0, -1} {
 		_, err := box.Terminal(t.Context(), TerminalInput{Command: "echo ran >>~/ran", Timeout: &timeout}, nil)
 		isRefused(t, err, "not above 0")
+	}
+	// So many seconds are no time that a clock can count, and must become none by chance.
+	for _, huge := range []int{10_000_000_000, 18_446_744_074, math.MaxInt} {
+		out := run(t, box, "true", within(huge))
+		if !out.Promoted {
+			t.Errorf("%d s: %+v", huge, out)
+		}
+		began, err := box.Process(t.Context(), ProcessInput{Action: "start", Command: "true", Timeout: &huge})
+		if err != nil {
+			t.Errorf("%d s: %v", huge, err)
+			continue
+		}
+		ended, err := box.Process(t.Context(), ProcessInput{Action: "wait", ProcessID: began.Process.ID, Timeout: &huge})
+		if err != nil || ended.Process.Reason != "" || *ended.Process.ExitCode != 0 {
+			t.Errorf("%d s: %+v, %v", huge, ended, err)
+		}
 	}
 	out := run(t, box, "echo ran >>~/ran; echo promoted", within(700))
 	if !out.Promoted || !strings.HasPrefix(out.ProcessID, "proc_") || !strings.Contains(out.Output, "started in the background as "+out.ProcessID) || out.ExitCode != 0 {

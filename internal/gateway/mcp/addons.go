@@ -171,14 +171,21 @@ func (d *Door) offer() {
 }
 
 // list lists one tool of a feature, unless its schema is none.
-func (d *Door) list(name string, f feature.Feature, tool backend.Tool) bool {
+func (d *Door) list(name string, f feature.Feature, tool backend.Tool) (listed bool) {
+	// The library takes a schema that it does not like for a mistake of ours. It is the add-on's.
+	defer func() {
+		if why := recover(); why != nil {
+			d.Log.Warn("a tool of an add-on is left out", "feature", f.Name, "tool", tool.Name, "why", why)
+			listed = false
+		}
+	}()
 	var schema map[string]any
 	if err := json.Unmarshal(tool.Input, &schema); err != nil || schema["type"] != "object" {
 		d.Log.Warn("a tool of an add-on is left out: its schema is not that of an object", "feature", f.Name, "tool", tool.Name)
 		return false
 	}
-	listed := &mcp.Tool{Name: name, Description: tool.Description, InputSchema: tool.Input, Annotations: &mcp.ToolAnnotations{Title: f.Name + ": " + tool.Name}}
-	d.server.AddTool(listed, func(ctx context.Context, request *mcp.CallToolRequest) (*mcp.CallToolResult, error) {
+	offer := &mcp.Tool{Name: name, Description: tool.Description, InputSchema: tool.Input, Annotations: &mcp.ToolAnnotations{Title: f.Name + ": " + tool.Name}}
+	d.server.AddTool(offer, func(ctx context.Context, request *mcp.CallToolRequest) (*mcp.CallToolResult, error) {
 		result, err := d.callFeature(ctx, request, f, tool.Name)
 		if err != nil {
 			result = new(mcp.CallToolResult)

@@ -20,12 +20,14 @@ const MostMessage = 8 << 20
 // ServeLines serves one client that writes its messages to in, one a line, and reads ours from out. It returns when in has
 // ended or ctx does, and nothing of the client's calls is left then.
 func (d *Door) ServeLines(ctx context.Context, in io.ReadCloser, out io.Writer) error {
-	ss, err := d.server.Connect(ctx, &lines{in: in, out: out}, nil)
+	l := &lines{in: in, out: out}
+	ss, err := d.server.Connect(ctx, l, nil)
 	if err != nil {
 		return fmt.Errorf("cannot serve: %w", err)
 	}
 	stop := context.AfterFunc(ctx, func() {
 		d.stop() // no call keeps us
+		l.end()  // nor a client that does not read
 		ss.Close()
 	})
 	defer stop()
@@ -43,9 +45,11 @@ type lines struct {
 	out io.Writer
 
 	read   chan line
+	texts  chan text
+	ended  chan struct{} // nobody is waited for any more
+	ending sync.Once
 	closed chan struct{}
 	once   sync.Once
-	mu     sync.Mutex // one message is written at a time
 
 	owed     sync.Mutex
 	requests int           // that have no answer yet
@@ -57,10 +61,18 @@ type line struct {
 	err     error
 }
 
+// text is a message on its way out.
+type text struct {
+	bytes []byte
+	sent  chan error // has room for the answer, which may not be waited for
+}
+
 func (l *lines) Connect(context.Context) (mcp.Connection, error) {
-	l.read, l.closed, l.answered = make(chan line), make(chan struct{}), make(chan struct{}, 1)
-	// It ends with the input, which cannot be interrupted on every system: at the latest with the process.
+	l.read, l.texts, l.ended, l.closed = make(chan line), make(chan text), make(chan struct{}), make(chan struct{})
+	l.answered = make(chan struct{}, 1)
+	// They end with the input and the output, which cannot be interrupted on every system: at the latest with the process.
 	go l.receive()
+	go l.send()
 	return l, nil
 }
 
@@ -72,6 +84,7 @@ func (l *lines) receive() {
 		switch {
 		case err != nil:
 			l.finish()
+			l.end()
 			next.err = err
 		case !whole:
 			l.complain(jsonrpc.CodeInvalidRequest, fmt.Sprintf("the message has more than %d bytes", MostMessage))
@@ -182,12 +195,43 @@ func (l *lines) Write(ctx context.Context, message jsonrpc.Message) error {
 	return l.write(text)
 }
 
-func (l *lines) write(text []byte) error {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	_, err := l.out.Write(append(text, '\n'))
-	return err
+// write returns when a message is written. Once the end has come, a client that reads no more is not waited for: what it
+// asked for would be held by it.
+func (l *lines) write(message []byte) error {
+	t := text{append(message, '\n'), make(chan error, 1)}
+	taken, sent, ended := l.texts, (chan error)(nil), l.ended
+	var late <-chan time.Time
+	for {
+		select {
+		case taken <- t:
+			taken, sent = nil, t.sent
+		case err := <-sent:
+			return err
+		case <-ended:
+			ended, late = nil, time.After(lastAnswers)
+		case <-late:
+			return errors.New("cannot write a message: the client does not read")
+		case <-l.closed:
+			return io.ErrClosedPipe
+		}
+	}
 }
+
+// send writes one message after the other.
+func (l *lines) send() {
+	for {
+		select {
+		case t := <-l.texts:
+			_, err := l.out.Write(t.bytes)
+			t.sent <- err
+		case <-l.closed:
+			return
+		}
+	}
+}
+
+// end says that nobody is waited for any more.
+func (l *lines) end() { l.ending.Do(func() { close(l.ended) }) }
 
 func (l *lines) Close() error {
 	l.once.Do(func() { close(l.closed) })

@@ -9,8 +9,10 @@ import (
 	"runtime"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
+	"github.com/modelcontextprotocol/go-sdk/mcp"
 )
 
 // speak writes lines to a connection and returns what it reads as messages, and what it answers itself.
@@ -130,4 +132,37 @@ func FuzzLines(f *testing.F) {
 			t.Fatalf("%q: %d lines are %d messages and %d answers", before, lines+1, len(messages), len(answers))
 		}
 	})
+}
+
+// TestAClientThatDoesNotReadKeepsNothing shows that a server ends when it is told to, and when its client has said its last,
+// though an answer cannot be written.
+func TestAClientThatDoesNotReadKeepsNothing(t *testing.T) {
+	for name, finish := range map[string]func(stop func(), in io.Closer){
+		"told to end":      func(stop func(), _ io.Closer) { stop() },
+		"the input's end":  func(_ func(), in io.Closer) { in.Close() },
+		"one after other ": func(stop func(), in io.Closer) { in.Close(); stop() },
+	} {
+		d := &Door{server: mcp.NewServer(&mcp.Implementation{Name: "test"}, nil), stop: func() {}}
+		in, toServer := io.Pipe()
+		fromServer, out := io.Pipe()
+		t.Cleanup(func() { fromServer.Close() }) // which nobody reads
+		ctx, cancel := context.WithCancel(t.Context())
+		defer cancel()
+		served := make(chan struct{})
+		go func() {
+			defer close(served)
+			d.ServeLines(ctx, in, out)
+		}()
+		for range 3 {
+			if _, err := io.WriteString(toServer, ping+"\n"); err != nil {
+				t.Fatal(err)
+			}
+		}
+		finish(cancel, toServer)
+		select {
+		case <-served:
+		case <-time.After(30 * time.Second):
+			t.Errorf("%s: it is still served", name)
+		}
+	}
 }

@@ -43,11 +43,14 @@ type spill struct {
 
 // newSpill makes a file, and removes those that are too old or too many.
 func newSpill(home string, now time.Time) (*spill, error) {
-	dir, err := openDirectory(home)
+	dir, err := openDirectory(home, true)
 	if err != nil {
 		return nil, err
 	}
 	defer dir.Close()
+	if err := dir.Chmod(".", 0o700); err != nil {
+		return nil, fmt.Errorf("cannot keep others out of %s in %s: %w", Directory, home, err)
+	}
 	prune(dir, now)
 	var random [4]byte
 	rand.Read(random[:])
@@ -59,14 +62,21 @@ func newSpill(home string, now time.Time) (*spill, error) {
 	return &spill{path: filepath.Join(home, filepath.FromSlash(Directory), name), file: file, w: bufio.NewWriterSize(file, 64<<10)}, nil
 }
 
-// openDirectory opens the directory of the files, made if need be, and follows no link on the way to it: in a home that
+// openDirectory opens the directory of the files, made if that is wanted, and follows no link on the way to it: in a home that
 // commands can write to, one could lead anywhere.
-func openDirectory(home string) (*os.Root, error) {
+func openDirectory(home string, create bool) (*os.Root, error) {
 	dir, err := os.OpenRoot(home)
 	if err != nil {
 		return nil, fmt.Errorf("cannot open the home: %w", err)
 	}
 	for name := range strings.SplitSeq(Directory, "/") {
+		if create {
+			err = dir.Mkdir(name, 0o700)
+		}
+		if err != nil && !errors.Is(err, fs.ErrExist) {
+			dir.Close()
+			return nil, fmt.Errorf("cannot make %s in %s: %w", Directory, home, err)
+		}
 		below, err := descend(dir, name)
 		dir.Close()
 		if err != nil {
@@ -74,17 +84,10 @@ func openDirectory(home string) (*os.Root, error) {
 		}
 		dir = below
 	}
-	if err := dir.Chmod(".", 0o700); err != nil {
-		dir.Close()
-		return nil, fmt.Errorf("cannot keep others out of %s in %s: %w", Directory, home, err)
-	}
 	return dir, nil
 }
 
 func descend(dir *os.Root, name string) (*os.Root, error) {
-	if err := dir.Mkdir(name, 0o700); err != nil && !errors.Is(err, fs.ErrExist) {
-		return nil, err
-	}
 	below, err := dir.OpenRoot(name)
 	if err != nil {
 		return nil, err
@@ -109,15 +112,18 @@ func prune(dir *os.Root, now time.Time) {
 	if err != nil {
 		return
 	}
-	entries = slices.DeleteFunc(entries, func(e fs.DirEntry) bool {
-		return !strings.HasPrefix(e.Name(), spillBegin) || !strings.HasSuffix(e.Name(), spillEnd)
-	})
+	entries = slices.DeleteFunc(entries, func(e fs.DirEntry) bool { return !isSpill(e.Name()) })
 	for i, e := range entries {
 		info, err := e.Info()
 		if err == nil && now.Sub(info.ModTime()) > kept || len(entries)-i >= mostFiles {
 			dir.Remove(e.Name())
 		}
 	}
+}
+
+// isSpill tells the names of these files from others.
+func isSpill(name string) bool {
+	return strings.HasPrefix(name, spillBegin) && strings.HasSuffix(name, spillEnd)
 }
 
 func (s *spill) write(p []byte) {

@@ -128,6 +128,8 @@ func (c command) program() (bounded bool, words []string) {
 		switch {
 		case slices.Contains(reserved, word), assigns(word):
 			words = words[1:]
+		case base(word) == "command" && len(words) > 1 && (words[1] == "-v" || words[1] == "-V"):
+			return bounded, nil // which only asks where a program is
 		case isPrefix:
 			words = passOptions(words[1:], options)
 			if base(word) == "timeout" && len(words) > 0 {

@@ -86,7 +86,7 @@ var passing = []string{
 	"make 2>&1", "make &>log", "make &>>log", "make >&2", "make 2>&1 | tail", "exec 3>&-", "a <&3", "a >|x", "a 2>&1 && b",
 	"echo 'a & b'", `echo "a & b"`, `echo a \& b`, `echo $'it\'s & so'`, `grep "foo & bar" x`, `git commit -m "use nohup & setsid"`,
 	"curl 'http://h/?a=1&b=2'", `curl "http://h/?a=1&b=2"`, `curl http://h/?a=1\&b=2`,
-	"echo nohup", "which nohup", "man setsid", "grep -r nohup .", "nohup --help", "setsid --version", "setsid -w make",
+	"echo nohup", "which nohup", "command -v nohup", "command -V uvicorn >/dev/null", "man setsid", "grep -r nohup .", "nohup --help", "setsid --version", "setsid -w make",
 	"# sleep 9 &", "ls # nohup x &", "echo a#b", "echo ${#x}",
 	"cat <<EOF\na & b\nnohup x\nnpm run dev\nEOF", "cat <<'E O'\nx &\nE O\nls", "cat <<-EOF\n\tsleep 9 &\n\tEOF\nls", "cat <<A <<B\nx &\nA\ny &\nB\nls",
 	"cat <<< 'a & b'", "python3 - <<'PY'\nx = a & b\nPY",
