@@ -71,7 +71,7 @@ func newServer(h http.Handler, s config.Gateway, log *slog.Logger) *http.Server 
 	}
 	limit := connections{most: int64(connectionsPerPlace * places)}
 	return &http.Server{
-		Handler: h, ReadHeaderTimeout: 10 * time.Second, ReadTimeout: time.Minute, IdleTimeout: 2 * time.Minute,
+		Handler: vigil(h), ConnContext: remember, ReadHeaderTimeout: 10 * time.Second, ReadTimeout: time.Minute, IdleTimeout: 2 * time.Minute,
 		MaxHeaderBytes: 64 << 10, ErrorLog: slog.NewLogLogger(log.Handler(), slog.LevelDebug), ConnState: limit.watch,
 		DisableGeneralOptionsHandler: true, // nothing is answered that has not passed the gate
 	}

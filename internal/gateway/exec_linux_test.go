@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"io"
 	"math/rand/v2"
+	"net"
 	"net/http"
 	"os"
 	"os/exec"
@@ -422,4 +423,25 @@ func TestCurlRunsFollowsAndResumes(t *testing.T) {
 	if strings.Contains(resumed, "one") || !strings.Contains(resumed, `"text":"two\n"`) || !strings.Contains(resumed, "event: exit") {
 		t.Error(resumed)
 	}
+}
+
+// The server stops to watch a caller who has sent more than his request.
+func TestWhoGoesAwayAfterAByteTooManyTakesHisCommandAlong(t *testing.T) {
+	s := newSite(t, nil)
+	s.exec("work", "true")
+	r := s.request("POST", "/v1/sandboxes/work/exec", command(client.Exec{Line: "sleep 1000"}))
+	conn, err := net.Dial("tcp", r.URL.Host)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer conn.Close()
+	if err := r.Write(conn); err != nil {
+		t.Fatal(err)
+	}
+	s.eventually(func() bool { return s.commands("work") == 1 })
+	if _, err := conn.Write([]byte("\r\n")); err != nil {
+		t.Fatal(err)
+	}
+	conn.Close()
+	s.eventually(func() bool { return s.commands("work") == 0 })
 }

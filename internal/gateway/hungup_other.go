@@ -1,0 +1,8 @@
+//go:build !linux
+
+package gateway
+
+import "syscall"
+
+// hungUp is not known here: the server's own watch has to do.
+func hungUp(syscall.Conn) bool { return false }
