@@ -171,9 +171,9 @@ func (c *connection) status() (wire.Status, error) {
 	return st, frame.Decode(&st)
 }
 
-// session asks what a session holds.
-func (c *connection) session(name string) (SessionState, error) {
-	frame, err := c.ask(wire.TypeSession, wire.Session{Name: name})
+// session asks what a session holds, and has it forgotten if that is wanted.
+func (c *connection) session(name string, forget bool) (SessionState, error) {
+	frame, err := c.ask(wire.TypeSession, wire.Session{Name: name, Forget: forget})
 	if err != nil {
 		return SessionState{}, err
 	}

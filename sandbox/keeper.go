@@ -70,6 +70,18 @@ const answerBound = 5 * time.Second
 
 // SessionOf asks a sandbox for the state of a session without holding a lease.
 func (m *Manager) SessionOf(ctx context.Context, id Identity, name string) (SessionState, error) {
+	return m.session(ctx, id, name, false)
+}
+
+// ForgetSession has a sandbox forget a session: the next command under its name begins a new one. Who makes a session for
+// a caller that will not come back forgets it, or it stays as long as the sandbox. It holds no lease, and a sandbox that
+// does not run is left so.
+func (m *Manager) ForgetSession(ctx context.Context, id Identity, name string) error {
+	_, err := m.session(ctx, id, name, true)
+	return err
+}
+
+func (m *Manager) session(ctx context.Context, id Identity, name string, forget bool) (SessionState, error) {
 	ctx, cancel := context.WithTimeout(ctx, answerBound)
 	defer cancel()
 	conn, err := dial(ctx, m.engine, id.Normal(), true)
@@ -77,7 +89,7 @@ func (m *Manager) SessionOf(ctx context.Context, id Identity, name string) (Sess
 		return SessionState{}, err
 	}
 	defer conn.close()
-	state, err := conn.session(name)
+	state, err := conn.session(name, forget)
 	if err != nil {
 		return state, fmt.Errorf("cannot read the session %q: %w", name, err)
 	}

@@ -282,7 +282,7 @@ type SessionState struct {
 func (s *Session) State(ctx context.Context) (SessionState, error) {
 	var state SessionState
 	err := s.box.inquire(ctx, func(conn *connection) (err error) {
-		state, err = conn.session(s.name)
+		state, err = conn.session(s.name, false)
 		return err
 	})
 	if err != nil {

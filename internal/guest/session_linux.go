@@ -278,6 +278,9 @@ func (t *stateTransfer) finish(take bool) string {
 func (s *Server) serveSession(w *wire.Writer, req wire.Session) {
 	s.mu.Lock()
 	sess := s.sessions[req.Name]
+	if req.Forget {
+		delete(s.sessions, req.Name) // commands that run in it end with it, and leave nothing
+	}
 	s.mu.Unlock()
 	if sess == nil {
 		fail(w, wire.FailureUnknownID, "no session has this name")

@@ -147,6 +147,8 @@ type Session struct {
 	Aliases   []string `json:"aliases,omitempty"`
 	// Home is where "~" leads; an older guest does not say.
 	Home string `json:"home,omitempty"`
+	// Forget asks that the session be forgotten after it was told of; an older guest keeps it.
+	Forget bool `json:"forget,omitempty"`
 }
 
 // Failure is a request that could not be served.

@@ -27,6 +27,7 @@ var sessionTests = []test{
 	{"sessions/commands outside of one do not see it", noSession},
 	{"sessions/the state can be listed by name", stateIsListed},
 	{"sessions/a command that is ended by force changes nothing", forceChangesNothing},
+	{"sessions/one that is forgotten begins anew", forgottenSession},
 }
 
 func exportIsKept(t *testing.T, s *suite) {
@@ -208,6 +209,24 @@ func stateIsListed(t *testing.T, s *suite) {
 	if strings.Contains(fmt.Sprint(st), "hidden-value") {
 		t.Error("a value is listed")
 	}
+}
+
+func forgottenSession(t *testing.T, s *suite) {
+	b := s.box(t)
+	b.session("s").output("export A=1; cd /usr")
+	b.session("other").output("export A=2")
+	if err := s.manager.ForgetSession(bounded(t), b.Identity(), "s"); err != nil {
+		t.Fatal(err)
+	}
+	st, err := b.Status(bounded(t))
+	if err != nil || !slices.Equal(st.Sessions, []string{"other"}) {
+		t.Errorf("there are the sessions %v, %v", st.Sessions, err)
+	}
+	if err := s.manager.ForgetSession(bounded(t), b.Identity(), "s"); err == nil {
+		t.Error("it was forgotten twice")
+	}
+	b.session("s").says("echo ${A-none} $PWD", "none "+sandbox.Workspace)
+	b.session("other").says("echo $A", "2")
 }
 
 func forceChangesNothing(t *testing.T, s *suite) {

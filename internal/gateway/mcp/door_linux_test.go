@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 )
@@ -53,6 +54,32 @@ func TestEveryClientHasASessionOfItsOwn(t *testing.T) {
 	}
 	if got := b.run(`echo "$PWD ${COLOUR-none}"; ls /tmp`); got != "/workspace none\nshared" {
 		t.Errorf("another client is in %q", got)
+	}
+}
+
+func TestTheSessionOfAClientThatHasGoneIsForgotten(t *testing.T) {
+	w := newWorld(t, nil)
+	a, b := w.connect(), w.connect()
+	a.run("true")
+	b.run("true")
+	sessions := func() int {
+		st, err := w.door.Sandboxes.Manager().StatusOf(t.Context(), w.door.Sandboxes.Identity(w.door.Task))
+		if err != nil {
+			t.Fatal(err)
+		}
+		return len(st.Sessions)
+	}
+	if got := sessions(); got != 2 {
+		t.Fatalf("two clients have %d sessions", got)
+	}
+	a.vanish()
+	for end := time.Now().Add(30 * time.Second); sessions() != 1; time.Sleep(10 * time.Millisecond) {
+		if time.Now().After(end) {
+			t.Fatal("the session of a client that has gone stays")
+		}
+	}
+	if got := b.run("echo on"); got != "on" {
+		t.Errorf("the other client: %q", got)
 	}
 }
 

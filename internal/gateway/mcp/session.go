@@ -6,6 +6,7 @@ import (
 	"encoding/hex"
 	"fmt"
 	"sync"
+	"time"
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
@@ -16,6 +17,7 @@ import (
 // session is one client's: its directory, variables, functions and aliases in the sandbox, and its calls. It is made by
 // the client's first call and ends with the client.
 type session struct {
+	name    string // in the sandbox
 	tools   *toolbox.Toolbox
 	notices chan toolbox.Notice
 
@@ -38,8 +40,8 @@ func (d *Door) of(ss *mcp.ServerSession) *session {
 	if s != nil {
 		return s
 	}
-	s = &session{notices: make(chan toolbox.Notice, 64), calls: make(map[int]context.CancelFunc)}
-	s.tools = toolbox.New(toolbox.Options{Place: place{d}, Session: sessionName(), Home: d.Home, Settings: d.Settings, Secrets: d.Secrets, Log: d.Log})
+	s = &session{name: sessionName(), notices: make(chan toolbox.Notice, 64), calls: make(map[int]context.CancelFunc)}
+	s.tools = toolbox.New(toolbox.Options{Place: place{d}, Session: s.name, Home: d.Home, Settings: d.Settings, Secrets: d.Secrets, Log: d.Log})
 	d.sessions[ss] = s
 	d.work.Go(func() { d.keep(ss, s) })
 	return s
@@ -77,9 +79,23 @@ func (d *Door) keep(ss *mcp.ServerSession, s *session) {
 	cancel()
 	s.interrupt()
 	s.tools.Close()
+	d.forget(s.name)
 	d.mu.Lock()
 	delete(d.sessions, ss)
 	d.mu.Unlock()
+}
+
+// forgetBound is how long a sandbox may take to forget a session. It is a courtesy, and nobody waits long for it.
+const forgetBound = 2 * time.Second
+
+// forget has the sandbox forget the session of a client that has gone: none comes back to it. Where there is no sandbox,
+// or the client never ran a command, there is nothing to forget.
+func (d *Door) forget(name string) {
+	ctx, cancel := context.WithTimeout(context.Background(), forgetBound)
+	defer cancel()
+	if err := d.Sandboxes.Manager().ForgetSession(ctx, d.Sandboxes.Identity(d.Task), name); err != nil {
+		d.Log.Debug("a session was not forgotten", "why", err)
+	}
 }
 
 // enter begins a call of the session. Its context ends when the client cancels it, when the client is gone, and when the
