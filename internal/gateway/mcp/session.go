@@ -79,7 +79,9 @@ func (d *Door) keep(ss *mcp.ServerSession, s *session) {
 	cancel()
 	s.interrupt()
 	s.tools.Close()
-	d.forget(s.name)
+	if s.called() {
+		d.forget(s.name)
+	}
 	d.mu.Lock()
 	delete(d.sessions, ss)
 	d.mu.Unlock()
@@ -89,7 +91,7 @@ func (d *Door) keep(ss *mcp.ServerSession, s *session) {
 const forgetBound = 2 * time.Second
 
 // forget has the sandbox forget the session of a client that has gone: none comes back to it. Where there is no sandbox,
-// or the client never ran a command, there is nothing to forget.
+// or no command was run in it, there is nothing to forget.
 func (d *Door) forget(name string) {
 	ctx, cancel := context.WithTimeout(context.Background(), forgetBound)
 	defer cancel()
@@ -125,6 +127,13 @@ func (d *Door) enter(ctx context.Context, s *session) (_ context.Context, leave 
 		cancel()
 		d.end()
 	}, nil
+}
+
+// called says whether the client has ever called a tool.
+func (s *session) called() bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.last > 0
 }
 
 // interrupt ends every call of the session.

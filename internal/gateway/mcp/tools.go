@@ -35,7 +35,7 @@ func (d *Door) addTools() {
 			return c.tools.Terminal(c.ctx, in, c.commandProgress())
 		})
 	add(d, "process", "Look after background processes", destroys,
-		"Starts and looks after commands that run in the background of the sandbox: start, list, poll (its state and new output), log, wait, kill, write (to its standard input).",
+		"Starts and looks after commands that run in the background of the sandbox: start, list, poll (its state and last lines), log, wait, kill, write (to its standard input).",
 		func(c call, in toolbox.ProcessInput) (toolbox.ProcessOutput, error) {
 			return c.tools.Process(c.ctx, in)
 		})
