@@ -125,7 +125,8 @@ func TestABrokenLogGoesOnWhereItWas(t *testing.T) {
 	w := newWorld(t).begin()
 	through := &world{t: t, server: w.server}
 	c := through.cut(10, 30_000)
-	p := through.start(client.ProcessRequest{Line: `for i in $(seq 1 300); do printf '%s\376 %0500d\n' $i $i; done; sleep 0.3; echo end`}, "log")
+	started := w.start(client.ProcessRequest{Line: `for i in $(seq 1 300); do printf '%s\376 %0500d\n' $i $i; done; sleep 0.3; echo end`}, "log")
+	p := through.task.Process(started.ID)
 	var log bytes.Buffer
 	part, err := p.Logs(t.Context(), sandbox.LogOptions{Follow: true}, &log)
 	var want strings.Builder
