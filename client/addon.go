@@ -9,7 +9,8 @@ import (
 // Addons lists the features that there are, and which of them are here.
 func (c *Client) Addons(ctx context.Context) (AddonList, error) {
 	var l AddonList
-	return l, c.ask(ctx, call{method: http.MethodGet, path: []string{"v1", "addons"}}, &l)
+	err := c.ask(ctx, call{method: http.MethodGet, path: []string{"v1", "addons"}}, &l)
+	return l, err
 }
 
 // EnsureAddon installs a feature that is not there. It tells how far that is, where progress is not nil.
@@ -37,7 +38,8 @@ func (c *Client) EnsureAddon(ctx context.Context, feature string, progress func(
 // Tools are what a feature that is there can be asked to do.
 func (c *Client) Tools(ctx context.Context, feature string) (ToolList, error) {
 	var l ToolList
-	return l, c.ask(ctx, call{method: http.MethodGet, path: []string{"v1", "addons", feature, "tools"}}, &l)
+	err := c.ask(ctx, call{method: http.MethodGet, path: []string{"v1", "addons", feature, "tools"}}, &l)
+	return l, err
 }
 
 // Call calls a tool of a feature, which is installed if need be. A call is never repeated by itself: whether one that
@@ -47,5 +49,6 @@ func (c *Client) Call(ctx context.Context, feature, tool string, arguments any) 
 		arguments = json.RawMessage("{}")
 	}
 	var r ToolResult
-	return r, c.ask(ctx, call{method: http.MethodPost, path: []string{"v1", "addons", feature, "tools", tool}, json: arguments}, &r)
+	err := c.ask(ctx, call{method: http.MethodPost, path: []string{"v1", "addons", feature, "tools", tool}, json: arguments}, &r)
+	return r, err
 }

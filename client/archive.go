@@ -63,7 +63,8 @@ func (f Files) CopyIn(ctx context.Context, dir string, archive io.Reader, o sand
 	bound(q, o)
 	k := call{method: http.MethodPut, path: f.task.route("archive"), query: q, body: archive, header: http.Header{"Content-Type": {"application/x-tar"}}}
 	var r sandbox.CopyResult
-	return r, f.task.client.ask(ctx, k, &r)
+	err := f.task.client.ask(ctx, k, &r)
+	return r, err
 }
 
 func bound(q url.Values, o sandbox.CopyOptions) {

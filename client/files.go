@@ -91,7 +91,8 @@ func (f Files) Write(ctx context.Context, path string, content io.Reader, o sand
 	k := f.call(http.MethodPut, q)
 	k.body, k.header = content, http.Header{"Content-Type": {"application/octet-stream"}}
 	var w Written
-	return w.Bytes, f.task.client.ask(ctx, k, &w)
+	err := f.task.client.ask(ctx, k, &w)
+	return w.Bytes, err
 }
 
 // Stat looks at a file; a link is followed.

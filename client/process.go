@@ -40,7 +40,8 @@ func (t *Task) Process(id string) *Process { return &Process{id, t} }
 // Processes lists the background processes that are kept, in the order of their start.
 func (t *Task) Processes(ctx context.Context) ([]sandbox.ProcessInfo, error) {
 	var l ProcessList
-	return l.Processes, t.client.ask(ctx, call{method: http.MethodGet, path: t.route("processes")}, &l)
+	err := t.client.ask(ctx, call{method: http.MethodGet, path: t.route("processes")}, &l)
+	return l.Processes, err
 }
 
 func (p *Process) call(method string, parts ...string) call {
@@ -50,7 +51,8 @@ func (p *Process) call(method string, parts ...string) call {
 // Poll tells what is known of the process now.
 func (p *Process) Poll(ctx context.Context) (sandbox.ProcessInfo, error) {
 	var i sandbox.ProcessInfo
-	return i, p.task.client.ask(ctx, p.call(http.MethodGet), &i)
+	err := p.task.client.ask(ctx, p.call(http.MethodGet), &i)
+	return i, err
 }
 
 // Kill ends the process and everything that it has started: all are asked to end, and killed if they have not after
@@ -61,7 +63,8 @@ func (p *Process) Kill(ctx context.Context, grace time.Duration) (sandbox.Result
 		k.query = url.Values{"grace": {strconv.FormatFloat(grace.Seconds(), 'f', -1, 64)}}
 	}
 	var r sandbox.Result
-	return r, p.task.client.ask(ctx, k, &r)
+	err := p.task.client.ask(ctx, k, &r)
+	return r, err
 }
 
 // Signal sends a signal to the process and its process group. Its number is the one that Linux has for it.
@@ -89,7 +92,8 @@ func (p *Process) input(ctx context.Context, data []byte, end bool) (Written, er
 	k.body, k.header = bytes.NewReader(data), http.Header{"Content-Type": {"application/octet-stream"}}
 	k.query = url.Values{"close": {strconv.FormatBool(end)}}
 	var w Written
-	return w, p.task.client.ask(ctx, k, &w)
+	err := p.task.client.ask(ctx, k, &w)
+	return w, err
 }
 
 // Wait waits for the process to end.
@@ -141,5 +145,6 @@ func (t *Task) Events(ctx context.Context, since uint64) iter.Seq2[sandbox.Event
 func (t *Task) PastEvents(ctx context.Context, since uint64) ([]sandbox.Event, error) {
 	var l EventList
 	k := call{method: http.MethodGet, path: t.route("events"), query: url.Values{"since": {strconv.FormatUint(since, 10)}}}
-	return l.Events, t.client.ask(ctx, k, &l)
+	err := t.client.ask(ctx, k, &l)
+	return l.Events, err
 }

@@ -30,13 +30,15 @@ func (t *Task) route(parts ...string) []string {
 // Health says how the gateway is, which needs no key.
 func (c *Client) Health(ctx context.Context) (Health, error) {
 	var h Health
-	return h, c.ask(ctx, call{method: http.MethodGet, path: []string{"health"}}, &h)
+	err := c.ask(ctx, call{method: http.MethodGet, path: []string{"health"}}, &h)
+	return h, err
 }
 
 // Status says more of the gateway.
 func (c *Client) Status(ctx context.Context) (GatewayStatus, error) {
 	var s GatewayStatus
-	return s, c.ask(ctx, call{method: http.MethodGet, path: []string{"v1", "status"}}, &s)
+	err := c.ask(ctx, call{method: http.MethodGet, path: []string{"v1", "status"}}, &s)
+	return s, err
 }
 
 // Restart asks the gateway to end and be started again.
@@ -47,30 +49,35 @@ func (c *Client) Restart(ctx context.Context) error {
 // Sandboxes lists those of the profile.
 func (c *Client) Sandboxes(ctx context.Context) ([]Sandbox, error) {
 	var l SandboxList
-	return l.Sandboxes, c.ask(ctx, call{method: http.MethodGet, path: []string{"v1", "sandboxes"}}, &l)
+	err := c.ask(ctx, call{method: http.MethodGet, path: []string{"v1", "sandboxes"}}, &l)
+	return l.Sandboxes, err
 }
 
 // Ensure makes the sandbox if it is not there, and starts it if it does not run. What the spec leaves out is as the
 // profile's configuration wants it.
 func (t *Task) Ensure(ctx context.Context, spec SandboxSpec) (Sandbox, error) {
 	var s Sandbox
-	return s, t.client.ask(ctx, call{method: http.MethodPut, path: t.route(), json: spec}, &s)
+	err := t.client.ask(ctx, call{method: http.MethodPut, path: t.route(), json: spec}, &s)
+	return s, err
 }
 
 // Inspect tells all that is known of the sandbox, with what is enforced on it.
 func (t *Task) Inspect(ctx context.Context) (SandboxSheet, error) {
 	var s SandboxSheet
-	return s, t.client.ask(ctx, call{method: http.MethodGet, path: t.route()}, &s)
+	err := t.client.ask(ctx, call{method: http.MethodGet, path: t.route()}, &s)
+	return s, err
 }
 
 // Remove ends the sandbox, in use or not; with files also what it kept.
 func (t *Task) Remove(ctx context.Context, files bool) (Removed, error) {
 	var r Removed
-	return r, t.client.ask(ctx, call{method: http.MethodDelete, path: t.route(), query: url.Values{"files": {strconv.FormatBool(files)}}}, &r)
+	err := t.client.ask(ctx, call{method: http.MethodDelete, path: t.route(), query: url.Values{"files": {strconv.FormatBool(files)}}}, &r)
+	return r, err
 }
 
 // Fork copies the idle sandbox to other tasks: its files and its sessions, not its processes.
 func (t *Task) Fork(ctx context.Context, tasks ...string) (Forked, error) {
 	var f Forked
-	return f, t.client.ask(ctx, call{method: http.MethodPost, path: t.route("fork"), json: Fork{Tasks: tasks}}, &f)
+	err := t.client.ask(ctx, call{method: http.MethodPost, path: t.route("fork"), json: Fork{Tasks: tasks}}, &f)
+	return f, err
 }

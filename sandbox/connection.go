@@ -168,7 +168,8 @@ func (c *connection) status() (wire.Status, error) {
 	if err != nil {
 		return st, err
 	}
-	return st, frame.Decode(&st)
+	err = frame.Decode(&st)
+	return st, err
 }
 
 // session asks what a session holds, and has it forgotten if that is wanted.

@@ -117,7 +117,8 @@ func (m *Manager) bequeath(ctx context.Context, id Identity, sessions []wire.Han
 	if err != nil {
 		return taken, err
 	}
-	return taken, frame.Decode(&taken)
+	err = frame.Decode(&taken)
+	return taken, err
 }
 
 // resume brings sandboxes back that go on with the sessions of a parked one: itself,

@@ -119,7 +119,8 @@ func readHello(r *Reader) (Hello, error) {
 	if frame.Type != TypeHello {
 		return hello, fmt.Errorf("the peer did not greet: frame type %d", frame.Type)
 	}
-	return hello, frame.Decode(&hello)
+	err = frame.Decode(&hello)
+	return hello, err
 }
 
 // muxConfig has no keepalive: a broken peer shows as a closed socket, and a

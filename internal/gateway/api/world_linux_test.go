@@ -21,6 +21,7 @@ import (
 // world is the API over real sandboxes of the native engine, in a home of its own.
 type world struct {
 	t      *testing.T
+	boxes  *configured.Sandboxes
 	api    *api.API
 	server *httptest.Server
 	client *client.Client
@@ -47,7 +48,7 @@ func newWorld(t *testing.T) *world {
 	if err != nil {
 		t.Fatal(err)
 	}
-	w := &world{t: t, api: api.New(api.Options{Gateway: still{}, Open: func() (api.Sandboxes, error) { return sandboxes, nil }})}
+	w := &world{t: t, boxes: sandboxes, api: api.New(api.Options{Gateway: still{}, Open: func() (api.Sandboxes, error) { return sandboxes, nil }})}
 	w.server = httptest.NewUnstartedServer(w.api.Handler())
 	w.server.Config.ConnState = func(c net.Conn, s http.ConnState) {
 		if s == http.StateClosed {

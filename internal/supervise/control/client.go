@@ -53,12 +53,14 @@ func (c *Client) Services(ctx context.Context) ([]supervise.Status, error) {
 	var all struct {
 		Services []supervise.Status `json:"services"`
 	}
-	return all.Services, c.call(ctx, callTime, "GET", "/v1/services", nil, &all)
+	err := c.call(ctx, callTime, "GET", "/v1/services", nil, &all)
+	return all.Services, err
 }
 
 // Service is what is known of one.
 func (c *Client) Service(ctx context.Context, name string) (st supervise.Status, err error) {
-	return st, c.call(ctx, callTime, "GET", "/v1/services/"+url.PathEscape(name), nil, &st)
+	err = c.call(ctx, callTime, "GET", "/v1/services/"+url.PathEscape(name), nil, &st)
+	return st, err
 }
 
 // Start wants a service up.
