@@ -92,6 +92,7 @@ test-faults: guest ## break the program on purpose, and expect the fault tests t
 
 soak: guest ## the long sizes of the fault tests: hundreds of kills, deep trees; the whole suite on Podman and on daemons elsewhere
 	@HERMES_SOAK=1 $(GO) test -count=1 -p 1 -timeout 60m -v ./test/faults/...
+	@HERMES_SOAK=1 $(GO) test -count=1 -timeout 30m -v -run TestMuchOutput ./internal/toolbox
 	@HERMES_SOAK=1 $(GO) test -count=1 -timeout 30m -v -run TestD35 ./internal/addon ./internal/addon/store
 	@HERMES_SOAK=1 $(GO) test -count=1 -timeout 60m -run 'TestPodman|TestDockerBridged|TestD17TheSuiteElsewhere|TestOverTCP' ./sandbox/engine/docker
 

@@ -159,7 +159,7 @@ var toolboxVariants = []variant{
 		new:  "if config.IsSecret(name) && looksRandom(value) {",
 	},
 	{
-		name: "terminal-keeps-it-all", test: "TestGigabyteOfOutputDoesNotGrowMemory", in: "internal/toolbox",
+		name: "terminal-keeps-it-all", test: "TestMuchOutputDoesNotGrowMemory", in: "internal/toolbox",
 		file: "internal/toolbox/capture/window.go",
 		old:  "w.tailChars+n > 2*w.limit",
 		new:  "w.tailChars+n > 300*w.limit",
