@@ -30,7 +30,7 @@ func TestHowAGatewayEndsIsWrittenDown(t *testing.T) {
 	state(`"gateway_state":"running"`)
 
 	first := of(t, r, "gateway-default")
-	said := r.Must(hermes, "bash", "-c", `exec 3<>/dev/tcp/127.0.0.1/8642; printf 'POST /v1/restart HTTP/1.0\r\nAuthorization: Bearer `+gatewayKey+`\r\n\r\n' >&3; head -n 1 <&3`)
+	said := r.Must(hermes, "bash", "-c", `exec 3<>/dev/tcp/127.0.0.1/8642; printf 'POST /v1/restart HTTP/1.0\r\nHost: localhost\r\nAuthorization: Bearer `+gatewayKey+`\r\n\r\n' >&3; head -n 1 <&3`)
 	if !strings.Contains(said, "202") {
 		t.Errorf("it says %q", said)
 	}
