@@ -78,6 +78,20 @@ func (c *connection) alive() bool { return c != nil && !c.mux.IsClosed() }
 
 func (c *connection) close() error { return c.mux.Close() }
 
+// hungUp returns when connections to a guest that has ended know of it, so that nobody takes their sandbox for one that
+// runs. What the guest said last is read first.
+func hungUp(conns []*connection) {
+	soon, cancel := context.WithTimeout(context.Background(), endBound)
+	defer cancel()
+	for _, c := range conns {
+		select {
+		case <-c.mux.CloseChan():
+		case <-soon.Done():
+			c.close()
+		}
+	}
+}
+
 // stream is one request's frames.
 type stream struct {
 	io.Closer

@@ -368,6 +368,7 @@ func (m *Manager) Inspect(ctx context.Context, id Identity) (Info, Posture, erro
 // Remove ends a sandbox, in use or not. What it kept stays unless files is set.
 func (m *Manager) Remove(ctx context.Context, id Identity, files bool) error {
 	id = id.Normal()
+	conns := m.connections(id)
 	lock, err := m.lock(ctx, id)
 	if err != nil {
 		return err
@@ -376,10 +377,28 @@ func (m *Manager) Remove(ctx context.Context, id Identity, files bool) error {
 	if err := m.engine.Remove(ctx, id, files); err != nil {
 		return fmt.Errorf("cannot remove the sandbox %q: %w", id.Task, err)
 	}
+	hungUp(conns)
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	m.boxes = slices.DeleteFunc(m.boxes, func(b *Sandbox) bool { return b.identity == id && b.isClosed() })
 	return nil
+}
+
+// connections are those that this manager's holds on a sandbox have now.
+func (m *Manager) connections(id Identity) []*connection {
+	m.mu.Lock()
+	boxes := slices.Clone(m.boxes)
+	m.mu.Unlock()
+	var conns []*connection
+	for _, b := range boxes {
+		if b.identity != id {
+			continue
+		}
+		if c := b.current(); c.alive() {
+			conns = append(conns, c)
+		}
+	}
+	return conns
 }
 
 func (m *Manager) lock(ctx context.Context, id Identity) (*rundir.Lock, error) {

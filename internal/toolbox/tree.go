@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"hermes.example/hermes/internal/config"
+	"hermes.example/hermes/internal/spelling"
 	"hermes.example/hermes/sandbox"
 )
 
@@ -175,7 +176,7 @@ func similar(name string, entries []sandbox.FileInfo) []string {
 	wanted := strings.ToLower(name)
 	for _, e := range entries {
 		have := strings.ToLower(e.Path)
-		d := distance(wanted, have)
+		d := spelling.Distance(wanted, have)
 		stem := strings.TrimSuffix(wanted, path.Ext(wanted))
 		if stem != "" && (have == stem || strings.TrimSuffix(have, path.Ext(have)) == stem) {
 			d = min(d, 1)
@@ -190,25 +191,4 @@ func similar(name string, entries []sandbox.FileInfo) []string {
 		names = append(names, c.name)
 	}
 	return names
-}
-
-// distance is how many bytes have to be put in, taken out or changed to make b of a.
-func distance(a, b string) int {
-	row := make([]int, len(b)+1)
-	for j := range row {
-		row[j] = j
-	}
-	for i := range len(a) {
-		last := row[0]
-		row[0] = i + 1
-		for j := range len(b) {
-			cost := last
-			if a[i] != b[j] {
-				cost++
-			}
-			last = row[j+1]
-			row[j+1] = min(cost, row[j+1]+1, row[j]+1)
-		}
-	}
-	return row[len(b)]
 }

@@ -12,7 +12,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"runtime"
+
 	"slices"
 	"strconv"
 	"strings"
@@ -21,6 +21,7 @@ import (
 	"time"
 
 	"hermes.example/hermes/sandbox/enginetest/account"
+	"hermes.example/hermes/test/program"
 )
 
 // bound is how long one call of hermes may take before it counts as a hang.
@@ -37,9 +38,7 @@ func TestMain(m *testing.M) {
 }
 
 func testMain(m *testing.M) int {
-	guest := filepath.Join("..", "..", "internal", "programs", "bin", "hermes-guest-linux-"+runtime.GOARCH)
-	if _, err := os.Stat(guest); err != nil {
-		notBuilt = "the guest is not built: run make guest"
+	if notBuilt = program.Missing(); notBuilt != "" {
 		return m.Run()
 	}
 	dir, err := os.MkdirTemp("", "hermes-e2e-*")
@@ -51,10 +50,8 @@ func testMain(m *testing.M) int {
 		return 1
 	}
 	defer os.RemoveAll(dir)
-	build := exec.Command("go", "build", "-buildvcs=false", "-trimpath", "-o", filepath.Join(dir, "hermes"), "hermes.example/hermes/cmd/hermes")
-	build.Env = append(os.Environ(), "CGO_ENABLED=0")
-	if out, err := build.CombinedOutput(); err != nil {
-		fmt.Printf("cannot build hermes: %v\n%s", err, out)
+	if err := program.Build(dir); err != nil {
+		fmt.Println(err)
 		return 1
 	}
 	binDir = dir

@@ -66,7 +66,7 @@ func TestD17SiblingsThroughTheSocket(t *testing.T) {
 	if err := os.WriteFile(filepath.Join(shared, "of-the-host"), nil, 0o644); err != nil {
 		t.Fatal(err)
 	}
-	c := e.idle(opts("-v /var/run/docker.sock:/var/run/docker.sock --tmpfs " + shared + ":mode=1777 -e TERMINAL_ENV=docker -e TERMINAL_DOCKER_IMAGE=" + box)...)
+	c := e.idle(opts("-v /var/run/docker.sock:/var/run/docker.sock --tmpfs " + shared + ":mode=1777 -e HERMES_WRITE_SAFE_ROOT=/opt/data:" + shared + " -e TERMINAL_ENV=docker -e TERMINAL_DOCKER_IMAGE=" + box)...)
 	says(t, c.exec(service, "docker", "version"))
 	if r := c.hermes("run", "--", "sh", "-c", "hostname; cat /proc/1/comm"); r.code != 0 || strings.HasPrefix(r.stdout, c.inspect("{{.Config.Hostname}}")) {
 		t.Errorf("it is not a sibling: %s", r)

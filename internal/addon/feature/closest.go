@@ -4,6 +4,8 @@ import (
 	"cmp"
 	"slices"
 	"strings"
+
+	"hermes.example/hermes/internal/spelling"
 )
 
 // mostClosest is how many names a person is glad to read.
@@ -39,26 +41,5 @@ func Closest(typed string) []string {
 func distanceTo(f Feature, typed string) int {
 	typed = strings.NewReplacer("-", "_", " ", "_").Replace(typed)
 	short := strings.TrimPrefix(f.Name, f.Namespace()+".")
-	return min(distance(f.Name, typed), distance(short, typed))
-}
-
-// distance is how many letters have to be put in, taken out or changed to make b of a.
-func distance(a, b string) int {
-	row := make([]int, len(b)+1)
-	for j := range row {
-		row[j] = j
-	}
-	for i := range len(a) {
-		diagonal := row[0]
-		row[0] = i + 1
-		for j := range len(b) {
-			changed := diagonal
-			if a[i] != b[j] {
-				changed++
-			}
-			diagonal = row[j+1]
-			row[j+1] = min(changed, row[j]+1, row[j+1]+1)
-		}
-	}
-	return row[len(b)]
+	return min(spelling.Distance(f.Name, typed), spelling.Distance(short, typed))
 }

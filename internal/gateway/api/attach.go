@@ -203,7 +203,7 @@ func (s *attachment) followed(ctx context.Context, id string, first client.Attac
 	}
 	s.api.metrics.running.Inc()
 	defer s.api.metrics.running.Dec()
-	err = s.api.existing(ctx, s.task, func(box *sandbox.Sandbox) (err error) {
+	err = s.api.use(ctx, s.task, alive, func(box *sandbox.Sandbox) (err error) {
 		result, err = box.Follow(ctx, id, sandbox.Following{
 			Stdout: s.stream(client.Stdout), Stderr: s.stream(client.Stderr), Stdin: &source{messages: s.input, over: s.over},
 			Terminal: &sandbox.Terminal{Resized: s.sizes}, From: sandbox.Offsets(s.at),

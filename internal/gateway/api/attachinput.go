@@ -90,7 +90,7 @@ func (s *attachment) resize(t client.Terminal) {
 
 // interrupt ends the command, which then says how it ended. One that has not begun yet ends with its caller.
 func (s *attachment) interrupt(id string) {
-	err := s.api.existing(s.ctx, s.task, func(box *sandbox.Sandbox) error { return box.Interrupt(s.ctx, id) })
+	err := s.api.use(s.ctx, s.task, alive, func(box *sandbox.Sandbox) error { return box.Interrupt(s.ctx, id) })
 	if err != nil {
 		s.refuse(err)
 		s.stop()

@@ -267,18 +267,6 @@ func (c counted) Write(p []byte) (int, error) {
 	return c.Writer.Write(p)
 }
 
-// existing calls f with a sandbox that is there: what is looked for in it is not worth making one.
-func (a *API) existing(ctx context.Context, task string, f func(*sandbox.Sandbox) error) error {
-	info, err := a.Sandboxes.Manager().Find(ctx, a.Sandboxes.Identity(task))
-	if err == nil && info.State != sandbox.Running {
-		err = sandbox.ErrNoCommand
-	}
-	if err != nil {
-		return err
-	}
-	return a.Sandboxes.Use(ctx, task, f)
-}
-
 func (a *API) followExec(w http.ResponseWriter, r *http.Request) error {
 	q := query{r: r}
 	wait := q.Seconds("wait", -1)
@@ -303,7 +291,7 @@ func (a *API) followExec(w http.ResponseWriter, r *http.Request) error {
 	stdout, stderr := newWindow(defaultWindow), newWindow(defaultWindow)
 	var result sandbox.Result
 	var known bool
-	err := a.existing(ctx, r.PathValue("task"), func(box *sandbox.Sandbox) (err error) {
+	err := a.use(ctx, r.PathValue("task"), alive, func(box *sandbox.Sandbox) (err error) {
 		result, err = box.Follow(ctx, id, sandbox.Following{
 			Stdout: a.counted(stdout), Stderr: a.counted(stderr), Gap: gaps(stdout, stderr), Started: func(bool) { known = true },
 		})
@@ -328,7 +316,7 @@ func (a *API) interruptExec(w http.ResponseWriter, r *http.Request) error {
 	if err := checkID(id); err != nil {
 		return err
 	}
-	err := a.existing(r.Context(), r.PathValue("task"), func(box *sandbox.Sandbox) error { return box.Interrupt(r.Context(), id) })
+	err := a.use(r.Context(), r.PathValue("task"), alive, func(box *sandbox.Sandbox) error { return box.Interrupt(r.Context(), id) })
 	if err != nil {
 		return err
 	}

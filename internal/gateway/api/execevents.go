@@ -55,7 +55,7 @@ func (a *API) followEvents(w http.ResponseWriter, r *http.Request, id string) er
 	return a.tell(w, r, func(ctx context.Context, s *eventStream) error {
 		p := &pieces{api: a, events: s, at: from}
 		var result sandbox.Result
-		err := a.existing(ctx, r.PathValue("task"), func(box *sandbox.Sandbox) (err error) {
+		err := a.use(ctx, r.PathValue("task"), alive, func(box *sandbox.Sandbox) (err error) {
 			a.metrics.running.Inc()
 			defer a.metrics.running.Dec()
 			result, err = box.Follow(ctx, id, sandbox.Following{

@@ -91,25 +91,6 @@ func (a *API) fileOperations() []Operation {
 	}
 }
 
-// need says whether a request makes a sandbox that is not there. To look at one, or to take something away, makes none.
-type need bool
-
-const (
-	existing need = false
-	made     need = true
-)
-
-// use calls f with the sandbox of the request's task.
-func (a *API) use(r *http.Request, n need, f func(*sandbox.Sandbox) error) error {
-	task := r.PathValue("task")
-	if n == existing {
-		if _, err := a.Sandboxes.Manager().Find(r.Context(), a.Sandboxes.Identity(task)); err != nil {
-			return err
-		}
-	}
-	return a.Sandboxes.Use(r.Context(), task, f)
-}
-
 // fileAction is what is done to one path of a sandbox.
 type fileAction func(f sandbox.Files, w http.ResponseWriter, r *http.Request, path string) error
 
@@ -122,7 +103,7 @@ func (a *API) onFiles(n need, read func(*query) fileAction) func(http.ResponseWr
 			return q.err
 		}
 		lasts(w)
-		return a.use(r, n, func(box *sandbox.Sandbox) error { return do(box.Files(""), w, r, path) })
+		return a.use(r.Context(), r.PathValue("task"), n, func(box *sandbox.Sandbox) error { return do(box.Files(""), w, r, path) })
 	}
 }
 

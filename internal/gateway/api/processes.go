@@ -41,7 +41,7 @@ func (a *API) processOperations() []Operation {
 			Summary: "List the background processes that are kept",
 			Answers: []Answer{{Status: 200, Description: "in the order of their start", Type: client.ProcessList{}}}, Errors: processErrors,
 			Handle: func(w http.ResponseWriter, r *http.Request) error {
-				return a.use(r, existing, func(box *sandbox.Sandbox) error {
+				return a.use(r.Context(), r.PathValue("task"), existing, func(box *sandbox.Sandbox) error {
 					all, err := box.Processes(r.Context())
 					if err != nil {
 						return err
@@ -138,7 +138,7 @@ func (a *API) onProcess(read func(*query) processAction) func(http.ResponseWrite
 			return q.err
 		}
 		lasts(w)
-		return a.use(r, existing, func(box *sandbox.Sandbox) error { return do(box.Process(r.PathValue("id")), w, r) })
+		return a.use(r.Context(), r.PathValue("task"), existing, func(box *sandbox.Sandbox) error { return do(box.Process(r.PathValue("id")), w, r) })
 	}
 }
 
@@ -172,7 +172,7 @@ func (a *API) startProcess(w http.ResponseWriter, r *http.Request) error {
 	}
 	b := sandbox.Background{Command: c.Command, Name: asked.Name, Input: asked.Input, Watch: asked.Watch, Notify: asked.Notify}
 	lasts(w)
-	return a.use(r, made, func(box *sandbox.Sandbox) error {
+	return a.use(r.Context(), r.PathValue("task"), made, func(box *sandbox.Sandbox) error {
 		start := box.Start
 		if asked.Session != "" {
 			start = box.Session(asked.Session).Start
@@ -239,7 +239,7 @@ func (a *API) signalProcess(w http.ResponseWriter, r *http.Request) error {
 	if asked.Signal < 1 || asked.Signal > 64 {
 		return bad("signal must be a number from 1 to 64, as Linux has them")
 	}
-	return a.use(r, existing, func(box *sandbox.Sandbox) error {
+	return a.use(r.Context(), r.PathValue("task"), existing, func(box *sandbox.Sandbox) error {
 		return finish(w, box.Process(r.PathValue("id")).Signal(r.Context(), asked.Signal))
 	})
 }

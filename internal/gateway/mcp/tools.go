@@ -15,16 +15,11 @@ import (
 
 // The kinds of tools, as clients tell them apart before they ask a person.
 var (
-	reads    = mcp.ToolAnnotations{ReadOnlyHint: true, IdempotentHint: true, OpenWorldHint: new(bool)}
-	destroys = mcp.ToolAnnotations{DestructiveHint: yes(), OpenWorldHint: new(bool)}
-	rewrites = mcp.ToolAnnotations{DestructiveHint: yes(), IdempotentHint: true, OpenWorldHint: new(bool)}
-	asks     = mcp.ToolAnnotations{ReadOnlyHint: true, OpenWorldHint: yes()}
+	reads    = mcp.ToolAnnotations{ReadOnlyHint: true, IdempotentHint: true, OpenWorldHint: new(false)}
+	destroys = mcp.ToolAnnotations{DestructiveHint: new(true), OpenWorldHint: new(false)}
+	rewrites = mcp.ToolAnnotations{DestructiveHint: new(true), IdempotentHint: true, OpenWorldHint: new(false)}
+	asks     = mcp.ToolAnnotations{ReadOnlyHint: true, OpenWorldHint: new(true)}
 )
-
-func yes() *bool {
-	b := true
-	return &b
-}
 
 // addTools lists what the toolbox has.
 func (d *Door) addTools() {

@@ -1,0 +1,30 @@
+// Package program builds the program as it is now, for tests that call it as people do.
+package program
+
+import (
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+)
+
+// Missing says why the program would be of no use: what it carries is not built. Empty is nothing. It is for tests two
+// directories below the top.
+func Missing() string {
+	guest := filepath.Join("..", "..", "internal", "programs", "bin", "hermes-guest-linux-"+runtime.GOARCH)
+	if _, err := os.Stat(guest); err != nil {
+		return "the guest is not built: run make guest"
+	}
+	return ""
+}
+
+// Build puts hermes into a directory.
+func Build(dir string) error {
+	build := exec.Command("go", "build", "-buildvcs=false", "-trimpath", "-o", filepath.Join(dir, "hermes"), "hermes.example/hermes/cmd/hermes")
+	build.Env = append(os.Environ(), "CGO_ENABLED=0")
+	if out, err := build.CombinedOutput(); err != nil {
+		return fmt.Errorf("cannot build hermes: %w\n%s", err, out)
+	}
+	return nil
+}
