@@ -61,7 +61,14 @@ func runDashboard(ctx context.Context, a *app, o *dashboardOptions, given func(s
 	}
 	s.Insecure = s.Insecure || o.insecure
 	a.drains.Store(true)
-	d, err := dashboard.New(dashboard.Options{Settings: s, Log: a.logger()})
+	g, err := a.agent()
+	if err != nil {
+		return settings(err)
+	}
+	log := a.logger()
+	home := a.newHouse(g, log)
+	defer home.Close()
+	d, err := dashboard.New(dashboard.Options{Settings: s, Log: log, House: home, Drain: home.Drain})
 	if err != nil {
 		return settings(err)
 	}
