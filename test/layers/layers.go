@@ -103,6 +103,7 @@ var homes = map[string][]string{
 	"github.com/spf13/pflag":                 {"internal/cli", "internal/containerargs"},
 	"github.com/docker/go-units":             {"internal/containerargs"},
 	"github.com/coder/websocket":             {"internal/gateway", "client", "test"},
+	"github.com/chromedp/":                   {"test"},
 	"github.com/prometheus/":                 {"internal/gateway"},
 	"github.com/google/jsonschema-go":        {"internal/gateway"},
 	"github.com/moby/moby":                   {"internal/daemon", "sandbox/engine/docker", "internal/bench", "test"},
