@@ -61,6 +61,10 @@ func newTab(t *testing.T) *tab {
 		}
 	})
 	p.size(1280, 800)
+	// All tabs have the focus: those of one browser would take it from each other.
+	if _, err := chromedp.Call(ctx, emulation.SetFocusEmulationEnabled, emulation.SetFocusEmulationEnabledParams{Enabled: true}); err != nil {
+		t.Fatal(err)
+	}
 	return p
 }
 
