@@ -63,6 +63,7 @@ var heights = map[string]int{
 	"internal/gateway":              door,
 	"internal/dashboard":            page,
 	"internal/initd":                door, // joins boot and supervision
+	"internal/upkeep":               door, // joins profiles and supervision
 	"internal/cli":                  cli,
 	"cmd":                           program,
 	"image":                         program, // what builds the image
@@ -88,7 +89,7 @@ var public = []string{"client", "sandbox"}
 
 // Programs with a reaper, and what they are made of: in them os/exec would wait for a child that is the reaper's.
 var reaping = []string{"cmd/hermes-init", "internal/boot", "internal/supervise", "internal/supervise/reaper", "internal/supervise/tree",
-	"internal/supervise/logdir", "internal/supervise/control"}
+	"internal/supervise/logdir", "internal/supervise/control", "internal/upkeep"}
 
 // Modules with one home each.
 var homes = map[string][]string{
