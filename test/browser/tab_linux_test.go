@@ -34,7 +34,18 @@ func newTab(t *testing.T) *tab {
 	if missing != "" {
 		t.Skip(missing)
 	}
-	ctx, end := chromedp.NewContext(chromium, chromedp.WithNewBrowserContext())
+	return watched(t, chromium, chromedp.WithNewBrowserContext())
+}
+
+// newTabBeside is another page of the same person.
+func newTabBeside(p *tab) *tab {
+	p.t.Helper()
+	return watched(p.t, p.ctx)
+}
+
+func watched(t *testing.T, parent context.Context, options ...chromedp.ContextOption) *tab {
+	t.Helper()
+	ctx, end := chromedp.NewContext(parent, options...)
 	p := &tab{t: t, ctx: ctx}
 	if err := chromedp.Do(ctx); err != nil {
 		end()
