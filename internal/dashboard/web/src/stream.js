@@ -89,7 +89,7 @@ function final(error) {
 }
 
 // read hands each event of a response to deliver, as it comes.
-async function read(response, deliver) {
+export async function read(response, deliver) {
   const reader = response.body.pipeThrough(new TextDecoderStream()).getReader();
   let rest = "";
   let event = { name: "message", data: [], id: "" };
