@@ -1,4 +1,4 @@
-package dashboard
+package access
 
 import (
 	"net/http"
@@ -71,14 +71,17 @@ func hosts(listen string, loopback bool, publicURL string) gate.Hosts {
 }
 
 // foreign says whether a page of another origin makes this request. Browsers say so; what is none has no cookies to lose.
+// A WebSocket has to say where it comes from: no rule of browsers keeps the pages of others from opening one.
 func foreign(r *http.Request, host string) bool {
 	origins := r.Header.Values("Origin")
 	if len(origins) > 0 {
 		u, err := url.Parse(origins[0])
 		return err != nil || len(origins) > 1 || u.Host == "" || !strings.EqualFold(u.Host, host)
 	}
-	switch r.Method {
-	case http.MethodGet, http.MethodHead, http.MethodOptions:
+	if r.Header.Get("Upgrade") != "" {
+		return true
+	}
+	if !changes(r) {
 		return false
 	}
 	site := r.Header.Get("Sec-Fetch-Site")

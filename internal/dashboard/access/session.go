@@ -1,4 +1,4 @@
-package dashboard
+package access
 
 import (
 	"crypto/hmac"
@@ -18,13 +18,18 @@ const (
 	refresh kind = "refresh" // gets a new one that does
 )
 
+// loginSize is how many random bytes tell one login from another.
+const loginSize = 16
+
 // refreshTTL is how long somebody stays logged in who comes back.
 const refreshTTL = 30 * 24 * time.Hour
 
 // session is who is logged in and until when. It is kept by the browser alone, signed: there is no list of them here,
 // and none can be called back before its time, but all end when the key changes.
 type session struct {
-	Kind    kind   `json:"kind"`
+	Kind kind `json:"kind"`
+	// Login is which one it came from: a session that was renewed has that of the one before.
+	Login   string `json:"login"`
 	User    string `json:"user"`
 	Expires int64  `json:"expires"` // seconds since 1970
 }
@@ -41,8 +46,9 @@ var encoding = base64.RawURLEncoding.Strict()
 // longest is far above any session.
 const longest = 4 << 10
 
-func (s signer) issue(k kind, user string, ttl time.Duration) (string, session) {
-	made := session{Kind: k, User: user, Expires: s.now().Add(ttl).Unix()}
+// issue makes a session of a kind, of a login and its user.
+func (s signer) issue(k kind, of session, ttl time.Duration) (string, session) {
+	made := session{Kind: k, Login: of.Login, User: of.User, Expires: s.now().Add(ttl).Unix()}
 	payload, _ := json.Marshal(made) // strings and numbers always have some
 	return encoding.EncodeToString(append(payload, s.sign(payload)...)), made
 }

@@ -1,7 +1,6 @@
-package dashboard
+package access
 
 import (
-	"context"
 	"io"
 	"net"
 	"net/http"
@@ -13,18 +12,6 @@ import (
 
 	"hermes.example/hermes/internal/config"
 )
-
-func contextWithCancel(t *testing.T) (context.Context, context.CancelFunc) {
-	ctx, cancel := context.WithCancel(context.Background())
-	t.Cleanup(cancel)
-	return ctx, cancel
-}
-
-// cookies is a browser's, of one site.
-type cookies struct{ kept []*http.Cookie }
-
-func (c *cookies) SetCookies(_ *url.URL, set []*http.Cookie) { c.kept = append(c.kept, set...) }
-func (c *cookies) Cookies(*url.URL) []*http.Cookie           { return c.kept }
 
 func TestLoggingInAndOut(t *testing.T) {
 	s := newSite(t, nil)
@@ -38,7 +25,7 @@ func TestLoggingInAndOut(t *testing.T) {
 		t.Fatalf("status %d", r.StatusCode)
 	}
 	given := r.Cookies()
-	paths := map[string]string{accessCookie: "/", refreshCookie: refreshPath}
+	paths := map[string]string{"hermes_session_at": "/", "hermes_session_rt": refreshPath}
 	for _, c := range given {
 		if !c.HttpOnly || c.SameSite != http.SameSiteStrictMode || c.Secure || c.Path != paths[c.Name] || c.MaxAge <= 0 {
 			t.Errorf("cookie %+v", c)
@@ -50,13 +37,14 @@ func TestLoggingInAndOut(t *testing.T) {
 	if r := s.ask("GET", "/api/auth/me", withCookies(given)); r.StatusCode != 200 || bodyOf(t, r)["user"] != "me" {
 		t.Errorf("me: %d", r.StatusCode)
 	}
-	if r := s.ask("GET", "/api/sessions", withCookies(given)); r.StatusCode != 404 {
-		t.Errorf("what is not there yet: %d", r.StatusCode)
+	if r := s.ask("GET", "/api/sessions", withCookies(given)); r.StatusCode != http.StatusTeapot || bodyOf(t, r)["user"] != "me" {
+		t.Errorf("what is behind: %d", r.StatusCode)
 	}
 	if body := bodyOf(t, s.ask("GET", "/api/status", withCookies(given))); body["authenticated"] != true || body["version"] == nil {
 		t.Errorf("status: %v", body)
 	}
-	out := s.ask("POST", "/auth/logout", withCookies(given)).Cookies()
+	mark := markOf(t, s, given)
+	out := s.ask("POST", "/auth/logout", func(r *http.Request) { withCookies(given)(r); r.Header.Set(markHeader, mark) }).Cookies()
 	if len(out) != 2 || out[0].MaxAge >= 0 || out[1].MaxAge >= 0 || out[1].Path != refreshPath {
 		t.Errorf("logging out: %v", out)
 	}
@@ -65,28 +53,64 @@ func TestLoggingInAndOut(t *testing.T) {
 	}
 }
 
-func TestAFormWorksToo(t *testing.T) {
+func TestWhatALoginIsSentAs(t *testing.T) {
 	s := newSite(t, nil)
-	send := func(kind, body string) int {
-		return s.ask("POST", passwordPath, func(r *http.Request) {
-			r.Header.Set("Content-Type", kind)
-			r.Body = io.NopCloser(strings.NewReader(body))
-		}).StatusCode
-	}
 	for _, test := range []struct {
 		kind, body string
 		want       int
 	}{
-		{"application/x-www-form-urlencoded", "username=me&password=pw", 200},
 		{"application/json; charset=utf-8", `{"username":"me","password":"pw"}`, 200},
 		{"application/json", `["me","pw"]`, 400},
 		{"application/json", `{"username":"` + strings.Repeat("x", 1<<20) + `"}`, 400},
 		{"text/plain", "username=me&password=pw", 415},
 		{"", "username=me&password=pw", 415},
 	} {
-		if got := send(test.kind, test.body); got != test.want {
-			t.Errorf("%s %.30s: %d", test.kind, test.body, got)
+		if r := s.send(passwordPath, test.kind, test.body); r.StatusCode != test.want {
+			t.Errorf("%s %.30s: %d", test.kind, test.body, r.StatusCode)
 		}
+	}
+}
+
+// send posts a body.
+func (s *site) send(path, kind, body string) *http.Response {
+	return s.ask("POST", path, func(r *http.Request) {
+		r.Header.Set("Content-Type", kind)
+		r.Body = io.NopCloser(strings.NewReader(body))
+	})
+}
+
+// Who uses the form of a page without scripts is a person, and is shown a page, whatever comes of it.
+func TestAFormSendsAPersonOn(t *testing.T) {
+	s := newSite(t, nil)
+	form := func(body string) *http.Response {
+		return s.send(passwordPath, "application/x-www-form-urlencoded", body)
+	}
+	for body, to := range map[string]string{
+		"username=me&password=pw":                                 "/",
+		"username=me&password=pw&next=%2Fservices%2Fx%3Fa%3D1":    "/services/x?a=1",
+		"username=me&password=pw&next=https%3A%2F%2Fevil.example": "/",
+		"username=me&password=no":                                 "/login?error=wrong&next=%2F",
+		"username=me&password=no&next=%2Faddons":                  "/login?error=wrong&next=%2Faddons",
+		"":                                                        "/login?error=wrong&next=%2F",
+		"%zz":                                                     "/login?error=wrong&next=%2F",
+		"username=me&password=" + strings.Repeat("x", 1<<20): "/login?error=wrong&next=%2F",
+	} {
+		r := form(body)
+		in := !strings.HasPrefix(to, loginPath)
+		if r.StatusCode != http.StatusSeeOther || r.Header.Get("Location") != to || (len(r.Cookies()) == 2) != in {
+			t.Errorf("%.40s: %d to %s with %v", body, r.StatusCode, r.Header.Get("Location"), r.Cookies())
+		}
+		s.clock.at = s.clock.at.Add(tryEvery)
+	}
+	for range tries {
+		form("username=me&password=no")
+	}
+	if r := form("username=me&password=pw"); r.Header.Get("Location") != "/login?error=wait&next=%2F" || r.Header.Get("Retry-After") == "" {
+		t.Errorf("too many tries: %d to %s", r.StatusCode, r.Header.Get("Location"))
+	}
+	none := newSite(t, noLogin)
+	if r := none.send(passwordPath, "application/x-www-form-urlencoded", "username=me&password=pw"); r.Header.Get("Location") != "/login?error=none&next=%2F" {
+		t.Errorf("without passwords: %d to %s", r.StatusCode, r.Header.Get("Location"))
 	}
 }
 
@@ -106,7 +130,7 @@ func TestSessionsEndAndAreRenewed(t *testing.T) {
 		return s.ask(method, path, withCookies(with)).StatusCode
 	}
 
-	swapped := []*http.Cookie{{Name: accessCookie, Value: only(refreshCookie)[0].Value}, {Name: refreshCookie, Value: only(accessCookie)[0].Value}}
+	swapped := []*http.Cookie{{Name: "hermes_session_at", Value: only("hermes_session_rt")[0].Value}, {Name: "hermes_session_rt", Value: only("hermes_session_at")[0].Value}}
 	if got := status("/api/auth/me", "GET", swapped); got != 401 {
 		t.Errorf("a session for renewal opens the door: %d", got)
 	}
@@ -117,7 +141,7 @@ func TestSessionsEndAndAreRenewed(t *testing.T) {
 	if got := status("/api/auth/me", "GET", given); got != 401 {
 		t.Errorf("an old session opens: %d", got)
 	}
-	renewed := s.ask("POST", refreshPath, withCookies(only(refreshCookie)))
+	renewed := s.ask("POST", refreshPath, withCookies(only("hermes_session_rt")))
 	if renewed.StatusCode != 200 || len(renewed.Cookies()) != 1 {
 		t.Fatalf("renewal: %d %v", renewed.StatusCode, renewed.Cookies())
 	}
@@ -153,20 +177,42 @@ func TestSessionsAfterARestart(t *testing.T) {
 	}
 }
 
+// Behind TLS the names of the cookies say so, and one that a page without TLS could have set is not taken.
 func TestCookiesAreSecureBehindTLS(t *testing.T) {
 	s := newSite(t, func(d *config.Dashboard) { d.TrustedProxies = []netip.Prefix{netip.MustParsePrefix("127.0.0.1/32")} })
-	for peer, secure := range map[string]bool{"127.0.0.1:1": true, "192.0.2.1:1": false} {
-		r := s.login("me", "pw", func(r *http.Request) {
+	from := func(peer string) func(*http.Request) {
+		return func(r *http.Request) {
 			r.RemoteAddr = peer
 			r.Header.Set("X-Forwarded-Proto", "https")
-		})
-		for _, c := range r.Cookies() {
-			if c.Secure != secure {
+		}
+	}
+	for peer, test := range map[string]struct {
+		secure bool
+		names  string
+	}{
+		"127.0.0.1:1": {true, "__Secure-hermes_session_rt __Host-hermes_session_at"},
+		"192.0.2.1:1": {false, "hermes_session_rt hermes_session_at"},
+	} {
+		var names []string
+		r := s.login("me", "pw", from(peer))
+		given := r.Cookies()
+		for _, c := range given {
+			names = append(names, c.Name)
+			if c.Secure != test.secure {
 				t.Errorf("%s: %s is secure: %v", peer, c.Name, c.Secure)
 			}
 		}
-		if len(r.Cookies()) != 2 {
-			t.Errorf("%s: %d", peer, r.StatusCode)
+		if strings.Join(names, " ") != test.names {
+			t.Errorf("%s: %d %v", peer, r.StatusCode, names)
+		}
+		for _, at := range []string{"127.0.0.1:1", "192.0.2.1:1"} {
+			want := http.StatusUnauthorized
+			if at == peer {
+				want = http.StatusOK
+			}
+			if r := s.ask("GET", "/api/auth/me", func(r *http.Request) { withCookies(given)(r); from(at)(r) }); r.StatusCode != want {
+				t.Errorf("given to %s, used at %s: %d", peer, at, r.StatusCode)
+			}
 		}
 	}
 }
@@ -217,7 +263,7 @@ func TestANetworkHasTheTriesOfOneCaller(t *testing.T) {
 
 func TestTheAddressThatIsPrintedWorksOnce(t *testing.T) {
 	s := newSite(t, noLogin)
-	open, err := url.Parse(s.d.url(&net.TCPAddr{IP: net.IPv4zero, Port: 9119}))
+	open, err := url.Parse(s.a.Open(&net.TCPAddr{IP: net.IPv4zero, Port: 9119}))
 	if err != nil || open.Path != oncePath || open.Host != "localhost:9119" {
 		t.Fatalf("%v, %v", open, err)
 	}
@@ -240,7 +286,7 @@ func TestTheAddressThatIsPrintedWorksOnce(t *testing.T) {
 	if r := s.ask("GET", path, nil); r.StatusCode != 401 {
 		t.Errorf("the second time: %d", r.StatusCode)
 	}
-	if with := newSite(t, nil); with.d.once != nil {
+	if with := newSite(t, nil); with.a.once != nil {
 		t.Error("there is one beside a password")
 	}
 }

@@ -1,4 +1,4 @@
-package dashboard
+package access
 
 import (
 	"bytes"
@@ -17,10 +17,13 @@ func newClock() *clock { return &clock{time.Unix(1_900_000_000, 0)} }
 
 func (c *clock) now() time.Time { return c.at }
 
+// of is a login of a user.
+func of(user string) session { return session{Login: "a login", User: user} }
+
 func TestOnlyOurSessionsOpen(t *testing.T) {
 	c := newClock()
 	s := signer{[]byte("a key of this process"), c.now}
-	token, _ := s.issue(access, "me", time.Hour)
+	token, _ := s.issue(access, of("me"), time.Hour)
 	if got, err := s.open(access, token); err != nil || got.User != "me" {
 		t.Fatalf("%+v, %v", got, err)
 	}
@@ -28,8 +31,8 @@ func TestOnlyOurSessionsOpen(t *testing.T) {
 	payload := data[:len(data)-sha256.Size]
 	forged := func(change func([]byte) []byte) string { return encoding.EncodeToString(change(bytes.Clone(data))) }
 	other := signer{[]byte("the key of another"), c.now}
-	theirs, _ := other.issue(access, "me", time.Hour)
-	later, _ := s.issue(refresh, "me", time.Hour)
+	theirs, _ := other.issue(access, of("me"), time.Hour)
+	later, _ := s.issue(refresh, of("me"), time.Hour)
 	unsigned := bytes.Replace(payload, []byte("me"), []byte("root"), 1)
 	for name, text := range map[string]string{
 		"nothing":            "",
@@ -53,7 +56,7 @@ func TestOnlyOurSessionsOpen(t *testing.T) {
 		}
 	}
 	for _, user := range []string{"m", "me", "mee"} { // one of them leaves bits over in the last letter
-		token, _ := s.issue(access, user, time.Hour)
+		token, _ := s.issue(access, of(user), time.Hour)
 		if again := token[:len(token)-1] + string(token[len(token)-1]+1); again != token {
 			if _, err := s.open(access, again); err == nil {
 				t.Error("one session can be written in two ways")
@@ -115,7 +118,7 @@ func TestAnotherPasswordEndsSessions(t *testing.T) {
 // Nothing that was not issued opens, and nothing makes the parser fail in another way.
 func FuzzSession(f *testing.F) {
 	s := signer{[]byte("a key that nobody has"), newClock().now}
-	good, _ := s.issue(access, "me", time.Hour)
+	good, _ := s.issue(access, of("me"), time.Hour)
 	for _, seed := range []string{good, "", "AAAA", good[:len(good)-1], strings.ToLower(good)} {
 		f.Add(seed)
 	}

@@ -1,4 +1,4 @@
-package dashboard
+package access
 
 import (
 	"bytes"
@@ -11,15 +11,14 @@ import (
 	"net/url"
 	"strings"
 	"testing"
-	"time"
 
 	"hermes.example/hermes/internal/config"
 )
 
-// site is a dashboard that is asked without a network, so that a test says where a request comes from.
+// site is a door that is asked without a network, so that a test says where a request comes from.
 type site struct {
 	t       *testing.T
-	d       *Dashboard
+	a       *Access
 	clock   *clock
 	log     *bytes.Buffer
 	handler http.Handler
@@ -32,11 +31,16 @@ func newSite(t *testing.T, change func(*config.Dashboard)) *site {
 		change(&s)
 	}
 	c, log := newClock(), new(bytes.Buffer)
-	d, err := New(Options{Settings: s, Log: slog.New(slog.NewTextHandler(log, nil)), Now: c.now})
+	a, err := New(Options{Settings: s, Log: slog.New(slog.NewTextHandler(log, nil)), Now: c.now})
 	if err != nil {
 		t.Fatal(err)
 	}
-	return &site{t, d, c, log, d.Handler()}
+	return &site{t, a, c, log, a.Guard(http.HandlerFunc(behind))}
+}
+
+// behind is what the door guards here: it says who came in, and to what.
+func behind(w http.ResponseWriter, r *http.Request) {
+	answer(w, http.StatusTeapot, map[string]any{"user": UserOf(r), "path": r.URL.Path, "host": r.Host})
 }
 
 func noLogin(s *config.Dashboard) { s.Basic = config.BasicAuth{TTL: config.DefaultSessionTTL} }
@@ -108,7 +112,7 @@ func TestNothingElseIsAnsweredWithoutASession(t *testing.T) {
 	s := newSite(t, nil)
 	for _, method := range []string{"GET", "HEAD", "POST", "PUT", "DELETE", "OPTIONS", "PATCH"} {
 		for _, path := range []string{"/api/sessions", "/api/auth/me", "/api", "/api/", "/api/nowhere", "/api/status/", "/api/status/../sessions",
-			"/api//status", "/api/status/%2e%2e/auth/me", "/api/auth/providers/x", "/API/status", "//api/auth/me", "/", "/secret", "/health/x"} {
+			"/api//status", "/api/status/%2e%2e/auth/me", "/api/auth/providers/x", "/API/status", "//api/auth/me", "/", "/secret", "/health/x", "/login/", "/login/../services", "/assets", "/assets/../services", "/assets/..%2fapi/overview", "/auth/logout", "/icon.svg/x"} {
 			r := s.ask(method, "", func(r *http.Request) {
 				u, err := url.Parse("http://127.0.0.1:9119" + path)
 				if err != nil {
@@ -116,14 +120,40 @@ func TestNothingElseIsAnsweredWithoutASession(t *testing.T) {
 				}
 				r.URL, r.RequestURI = u, path
 			})
-			away := r.StatusCode == http.StatusSeeOther && r.Header.Get("Location") == "/login" && !strings.HasPrefix(path, "/api")
+			away := r.StatusCode == http.StatusSeeOther && strings.HasPrefix(r.Header.Get("Location"), "/login") && !strings.HasPrefix(path, "/api")
 			if r.StatusCode != 401 && !away {
 				t.Errorf("%s %s: %d", method, path, r.StatusCode)
 			}
 		}
 	}
-	if r := s.ask("GET", "/login", nil); r.StatusCode != 200 {
-		t.Errorf("the login: %d", r.StatusCode)
+	for _, path := range []string{"/login", "/login?next=/", "/assets/app.js", "/icon.svg", "/favicon.ico"} {
+		if r := s.ask("GET", path, nil); r.StatusCode != http.StatusTeapot || bodyOf(t, r)["user"] != "" {
+			t.Errorf("what a login is made of, %s: %d", path, r.StatusCode)
+		}
+		if r := s.ask("POST", path, nil); r.StatusCode != 401 {
+			t.Errorf("POST %s: %d", path, r.StatusCode)
+		}
+	}
+	for path := range s.a.routes() {
+		if r := s.ask("DELETE", path, nil); r.StatusCode != 401 && r.StatusCode != 405 {
+			t.Errorf("DELETE %s: %d", path, r.StatusCode)
+		}
+	}
+}
+
+// Whoever is asked to log in comes back to the page that was meant, and to no place that is not here.
+func TestWhereOneComesBackTo(t *testing.T) {
+	s := newSite(t, nil)
+	for path, to := range map[string]string{"/": "/login", "/services": "/login?next=%2Fservices", "/sandboxes/a%20b/c?x=1": "/login?next=%2Fsandboxes%2Fa%2520b%2Fc%3Fx%3D1"} {
+		if r := s.ask("GET", path, nil); r.StatusCode != http.StatusSeeOther || r.Header.Get("Location") != to {
+			t.Errorf("%s: %d to %s", path, r.StatusCode, r.Header.Get("Location"))
+		}
+	}
+	for _, outside := range []string{"", "x", "//evil.example", "///evil.example", "/\\evil.example", "\\\\evil.example", "https://evil.example/", "https:evil.example", "javascript:alert(1)",
+		"/a/../..//evil.example", "/%2e%2e//evil.example", "/\t/evil.example", "/auth/once?token=x", "/api/overview", "/login", "/" + strings.Repeat("x", longest)} {
+		if got := inside(outside); got != "/" {
+			t.Errorf("%q is a page here: %q", outside, got)
+		}
 	}
 }
 
@@ -168,9 +198,9 @@ func TestPagesOfOthersAreRefused(t *testing.T) {
 		{"GET", "http://evil.example", "cross-site", false},
 		{"GET", "", "cross-site", true}, // a link on another's page
 	} {
-		path := "/auth/logout"
+		path, fine := refreshPath, 401 // it is asked for, and has no session
 		if test.method == "GET" {
-			path = "/api/status"
+			path, fine = "/api/status", 200
 		}
 		r := s.ask(test.method, path, func(r *http.Request) {
 			if test.origin != "" {
@@ -180,11 +210,14 @@ func TestPagesOfOthersAreRefused(t *testing.T) {
 				r.Header.Set("Sec-Fetch-Site", test.site)
 			}
 		})
-		if (r.StatusCode == 200) != test.allowed || !test.allowed && r.StatusCode != 403 {
+		if !test.allowed {
+			fine = 403
+		}
+		if r.StatusCode != fine {
 			t.Errorf("%+v: %d", test, r.StatusCode)
 		}
 	}
-	two := s.ask("POST", "/auth/logout", func(r *http.Request) { r.Header["Origin"] = []string{"http://127.0.0.1:9119", "http://evil.example"} })
+	two := s.ask("POST", refreshPath, func(r *http.Request) { r.Header["Origin"] = []string{"http://127.0.0.1:9119", "http://evil.example"} })
 	if two.StatusCode != 403 {
 		t.Errorf("two origins: %d", two.StatusCode)
 	}
@@ -282,70 +315,5 @@ func TestInsecureOnlyWarns(t *testing.T) {
 	}
 	if r := s.ask("GET", "/api/sessions", nil); r.StatusCode != 401 {
 		t.Errorf("sessions: %d", r.StatusCode)
-	}
-}
-
-func TestServeEndsWithItsContext(t *testing.T) {
-	d, err := New(Options{Settings: config.Dashboard{Host: "127.0.0.1", Basic: config.BasicAuth{TTL: time.Hour}}, Log: slog.New(slog.DiscardHandler)})
-	if err != nil {
-		t.Fatal(err)
-	}
-	ctx, stop := contextWithCancel(t)
-	opened := make(chan string, 1)
-	ended := make(chan error, 1)
-	go func() { ended <- d.Serve(ctx, func(open string) { opened <- open }) }()
-	open := <-opened
-	jar := &cookies{}
-	client := &http.Client{Jar: jar, Timeout: 10 * time.Second}
-	r, err := client.Get(open)
-	if err != nil {
-		t.Fatal(err)
-	}
-	text, _ := io.ReadAll(r.Body)
-	r.Body.Close()
-	if r.StatusCode != 200 || !strings.Contains(string(text), "logged in as local") {
-		t.Errorf("%d %s", r.StatusCode, text)
-	}
-	if r, err := http.Get(open); err != nil || r.StatusCode != 401 {
-		t.Errorf("the address works twice: %v, %v", r, err)
-	}
-	stop()
-	if err := <-ended; err != nil {
-		t.Error(err)
-	}
-}
-
-// announced is what the log says of a dashboard that listens.
-func announced(t *testing.T, s config.Dashboard) string {
-	t.Helper()
-	var log bytes.Buffer
-	d, err := New(Options{Settings: s, Log: slog.New(slog.NewTextHandler(&log, nil))})
-	if err != nil {
-		t.Fatal(err)
-	}
-	ctx, stop := contextWithCancel(t)
-	ended := make(chan error, 1)
-	go func() { ended <- d.Serve(ctx, func(string) { stop() }) }()
-	if err := <-ended; err != nil {
-		t.Fatal(err)
-	}
-	return log.String()
-}
-
-func TestTheLogHasTheAddressOrTheVariable(t *testing.T) {
-	login := config.BasicAuth{Username: "me", Password: config.NewSecret("a password"), TTL: time.Hour}
-	for name, c := range map[string]struct {
-		settings config.Dashboard
-		has, not string
-	}{
-		"reachable":         {config.Dashboard{Host: "0.0.0.0", InImage: true, Basic: login}, "open=http://localhost:", "HERMES_DASHBOARD_HOST"},
-		"as people know it": {config.Dashboard{Host: "0.0.0.0", PublicURL: "https://hermes.example/x", Basic: login}, "open=https://hermes.example/x login=me", "a password"},
-		"unreachable":       {config.Dashboard{Host: "127.0.0.1", InImage: true, Basic: login}, "set HERMES_DASHBOARD_HOST=0.0.0.0", "a password"},
-		"on a host":         {config.Dashboard{Host: "127.0.0.1", Basic: login}, "open=http://127.0.0.1:", "HERMES_DASHBOARD_HOST"},
-		"a ticket":          {config.Dashboard{Host: "127.0.0.1", InImage: true, Basic: config.BasicAuth{TTL: time.Hour}}, "HERMES_DASHBOARD_HOST", "token"},
-	} {
-		if log := announced(t, c.settings); !strings.Contains(log, c.has) || strings.Contains(log, c.not) {
-			t.Errorf("%s: %s", name, log)
-		}
 	}
 }
