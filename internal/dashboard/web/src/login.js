@@ -86,6 +86,14 @@ async function offer() {
   replace(list, others.map((each) => h("a", { class: password ? "button" : "button primary", href: each.login }, `Log in with ${each.display_name}`)));
 }
 
+// What a login that went through other pages ended with. It comes as a word: a sentence in an address could say anything
+// in our name.
+const failures = {
+  wrong: "This name or password is wrong.",
+  wait: "Too many tries. Wait a little.",
+  busy: "The password could not be checked. Try again.",
+  none: "Nobody logs in with a password here.",
+};
 const failure = new URLSearchParams(location.search).get("error");
-if (failure) tell(sentence(failure));
+if (failure) tell(failures[failure] ?? "You were not let in. Try again, or look into the dashboard's log.");
 offer();
