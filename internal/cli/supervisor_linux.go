@@ -18,15 +18,15 @@ import (
 )
 
 // errNoSupervisor is the error of asking for services where nobody keeps any.
-var errNoSupervisor = errors.New("cannot ask a supervisor: no supervisor runs here; start the container with Hermes' own entrypoint, or run \"hermes gateway run\" in the foreground")
+var errNoSupervisor = errors.New("cannot ask a supervisor: no supervisor runs here; start all of this home with \"hermes up\", a container with Hermes' own entrypoint, or \"hermes gateway run\" in the foreground")
 
-// supervised calls do with the services of this machine: those of hermes-init if it answers, or else those of s6 in an
-// image that brings it.
+// supervised calls do with the services of this home: those of "hermes up" or of hermes-init if one answers, or else those
+// of s6 in an image that brings it.
 func (a *app) supervised(ctx context.Context, do func(control.Operations) error) error {
 	if a.services != nil {
 		return do(a.services)
 	}
-	if socket, err := control.Find(); err == nil && answers(socket) {
+	if socket, err := a.controlSocket(); err == nil && answers(socket) {
 		client := control.Dial(socket)
 		defer client.Close()
 		return do(client)
@@ -40,6 +40,14 @@ func (a *app) supervised(ctx context.Context, do func(control.Operations) error)
 		return do(services)
 	}
 	return a.noSupervisor()
+}
+
+func (a *app) controlSocket() (string, error) {
+	home, _, err := a.home()
+	if err != nil {
+		return control.Find()
+	}
+	return control.FindOf(home.Root)
 }
 
 // noSupervisor is errNoSupervisor, or who else supervises this home.
