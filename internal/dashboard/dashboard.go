@@ -13,6 +13,7 @@ import (
 
 	"hermes.example/hermes/internal/config"
 	"hermes.example/hermes/internal/dashboard/access"
+	"hermes.example/hermes/internal/dashboard/doorbell"
 )
 
 // Options are what a dashboard works with.
@@ -23,6 +24,8 @@ type Options struct {
 	House http.Handler
 	// Pages answers everything else; nil means a line of text.
 	Pages http.Handler
+	// Bell is where an address that logs in can be had while the dashboard runs; nil means nowhere.
+	Bell *doorbell.Bell
 	// Now is the clock; nil means time.Now.
 	Now func() time.Time
 }
@@ -32,6 +35,7 @@ type Dashboard struct {
 	settings config.Dashboard
 	log      *slog.Logger
 	door     *access.Access
+	bell     *doorbell.Bell
 	inner    http.Handler
 }
 
@@ -50,7 +54,7 @@ func New(o Options) (*Dashboard, error) {
 	mux := http.NewServeMux()
 	mux.Handle("/api/", o.House)
 	mux.Handle("/", o.Pages)
-	return &Dashboard{o.Settings, o.Log, door, mux}, nil
+	return &Dashboard{o.Settings, o.Log, door, o.Bell, mux}, nil
 }
 
 // lineOfText stands where there are no pages.

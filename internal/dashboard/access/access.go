@@ -40,7 +40,7 @@ type Access struct {
 	hosts    gate.Hosts
 	signer   signer
 	basic    *basic   // nil without a name and a password
-	once     *ticket  // nil where people log in in another way
+	once     *tickets // nil where people log in in another way
 	oauth    []string // providers that are known and cannot be used yet
 	ttl      time.Duration
 	limiter  *gate.Rate[netip.Prefix] // of tries of a password
@@ -77,7 +77,7 @@ func New(o Options) (*Access, error) {
 	if a.basic = provider; provider == nil {
 		key = random(keySize)
 		if loopback {
-			a.once = newTicket()
+			a.once = new(tickets)
 		}
 	}
 	a.signer = signer{key, o.Now}
@@ -101,8 +101,8 @@ func (a *Access) User() string {
 	return a.basic.name
 }
 
-// Open is what a person opens in a browser, of a dashboard that listens there: the first time only, where there is no
-// other way to log in. Where every address of the machine leads here, one that does is named, unless somebody said how
+// Open is what a person opens in a browser, of a dashboard that listens there: where there is no other way to log in,
+// an address that does, once, and another one at each call. Where every address of the machine leads here, one that does is named, unless somebody said how
 // people come here.
 func (a *Access) Open(listening net.Addr) string {
 	if public, err := url.Parse(a.settings.PublicURL); err == nil && public.Host != "" && a.once == nil {
@@ -113,7 +113,7 @@ func (a *Access) Open(listening net.Addr) string {
 		u.Host = net.JoinHostPort("localhost", strconv.Itoa(int(address.Port())))
 	}
 	if a.once != nil {
-		u.Path, u.RawQuery = oncePath, url.Values{"token": {a.once.token}}.Encode()
+		u.Path, u.RawQuery = oncePath, url.Values{"token": {a.once.issue()}}.Encode()
 	}
 	return u.String()
 }
@@ -124,7 +124,7 @@ func (a *Access) HowToLogIn() string {
 	case a.basic != nil:
 		return "Log in: POST username and password to " + passwordPath
 	case a.once != nil:
-		return "Open the address that \"hermes dashboard\" printed: it works once; start the dashboard again for another one."
+		return "Open the address that \"hermes dashboard\" or \"hermes up\" printed: it works once; \"hermes dashboard url\" prints another one."
 	default:
 		return "Logging in by OAuth is not possible yet; set a name and a password (HERMES_DASHBOARD_BASIC_AUTH_USERNAME)."
 	}

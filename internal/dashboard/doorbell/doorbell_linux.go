@@ -17,7 +17,7 @@ import (
 	"hermes.example/hermes/internal/rundir"
 )
 
-// Bell is the socket of a dashboard. Its life: Hang, Answer until its context ends.
+// Bell is the socket of a dashboard. Its life: Hang, Answer until its context ends, Close. A nil one is silent.
 type Bell struct{ socket *net.UnixListener }
 
 const (
@@ -49,14 +49,20 @@ func Hang(home string) (*Bell, error) {
 	return &Bell{socket}, nil
 }
 
+// Close takes the bell down, and its socket with it.
+func (b *Bell) Close() {
+	if b != nil {
+		b.socket.Close()
+	}
+}
+
 // in is where the bell of a home is in a run directory.
 func in(dir, home string) string {
 	sum := sha256.Sum256([]byte(home))
 	return filepath.Join(dir, fmt.Sprintf("dashboard-%x.sock", sum[:6]))
 }
 
-// Answer gives everybody who rings and may have it an address of their own, one after the other, until ctx ends. A nil
-// bell answers nobody.
+// Answer gives everybody who rings and may have it an address of their own, one after the other, until ctx ends.
 func (b *Bell) Answer(ctx context.Context, address func() string) {
 	if b == nil {
 		<-ctx.Done()
@@ -66,7 +72,6 @@ func (b *Bell) Answer(ctx context.Context, address func() string) {
 	for {
 		c, err := b.socket.AcceptUnix()
 		if err != nil {
-			b.socket.Close()
 			return
 		}
 		if who, err := peercred.Of(c); err == nil && (who.Uid == 0 || int(who.Uid) == os.Geteuid()) {

@@ -10,6 +10,9 @@ type Bell struct{}
 // Hang hangs nothing.
 func Hang(string) (*Bell, error) { return nil, nil }
 
+// Close takes nothing down.
+func (*Bell) Close() {}
+
 // Answer returns when ctx ends.
 func (*Bell) Answer(ctx context.Context, _ func() string) { <-ctx.Done() }
 
