@@ -14,10 +14,12 @@ import (
 	"hermes.example/hermes/internal/gateway"
 	"hermes.example/hermes/internal/gateway/api"
 	"hermes.example/hermes/internal/gateway/mcp"
+	"hermes.example/hermes/internal/lifeline"
 	"hermes.example/hermes/internal/profile"
 	"hermes.example/hermes/internal/ready"
 	"hermes.example/hermes/internal/roster"
 	"hermes.example/hermes/internal/supervise/control"
+	"hermes.example/hermes/internal/survey"
 	"hermes.example/hermes/sandbox"
 )
 
@@ -51,6 +53,8 @@ func newGatewayRun(a *app) *cobra.Command {
 
 func runGateway(ctx context.Context, a *app, o *gatewayRunOptions) error {
 	notify := ready.Claim(a.lookup)
+	ctx, letGo := lifeline.Hold(ctx, a.lookup)
+	defer letGo()
 	g, err := a.agent()
 	if err != nil {
 		return settings(err)
@@ -84,7 +88,7 @@ func (a *app) handOver(ctx context.Context, name string, here bool) (kept bool, 
 		}
 		return services.Start(ctx, roster.ServiceName(name))
 	})
-	if errors.Is(err, errNoSupervisor) {
+	if errors.Is(err, survey.ErrNoSupervisor) {
 		err = nil
 	}
 	return kept, err
@@ -114,13 +118,13 @@ func (a *app) serveGateway(ctx context.Context, g agent, options gateway.Options
 		default: // it is asked already
 		}
 	})()
-	boxes := &gatewaySandboxes{app: a, agent: g, log: options.Log}
+	boxes := &profileSandboxes{app: a, agent: g, log: options.Log}
 	defer boxes.close()
 	if err := boxes.check(); err != nil && options.Problem == nil {
 		options.Problem = err
 	}
 	options.Sandboxes = func() (api.Sandboxes, error) { return boxes.open() }
-	addons := &gatewayAddons{app: a, agent: g, log: options.Log}
+	addons := &profileAddons{app: a, agent: g, log: options.Log}
 	defer addons.close()
 	options.Addons = func() (api.Addons, error) { return addons.open() }
 	options.MCP = mcp.Lazily((&gatewayMCP{sandboxes: boxes, addons: addons}).open)
