@@ -109,6 +109,18 @@ type Status struct {
 	Idle        time.Duration `json:"idle"`
 	Shell       string        `json:"shell"`
 	Build       string        `json:"build"`
+	// Usage is absent where the guest is older than it.
+	Usage *Usage `json:"usage,omitempty"`
+}
+
+// Usage is what commands have used since the guest of their sandbox started.
+type Usage struct {
+	// CPU is the time that the processors spent on what lives and on what has ended.
+	CPU time.Duration `json:"cpu"`
+	// Memory is what processes have of it now, in bytes. What several of them share counts for each.
+	Memory int64 `json:"memory"`
+	// Finished is how many commands have ended.
+	Finished int64 `json:"finished"`
 }
 
 // Status asks the guest for its lease. This hold itself is not counted.
@@ -145,8 +157,12 @@ func (s *Sandbox) inquire(ctx context.Context, ask func(*connection) error) erro
 }
 
 func publicStatus(st wire.Status) Status {
-	return Status{Connections: st.Connections, Commands: st.Commands, Processes: st.Processes, Sessions: st.Sessions,
+	public := Status{Connections: st.Connections, Commands: st.Commands, Processes: st.Processes, Sessions: st.Sessions,
 		Idle: st.Idle, Shell: st.Shell, Build: st.Build}
+	if st.Usage != nil {
+		public.Usage = &Usage{CPU: st.Usage.CPU, Memory: st.Usage.Memory, Finished: st.Usage.Finished}
+	}
+	return public
 }
 
 // Close gives the hold up. The sandbox goes on, unless it is ephemeral and this

@@ -11,6 +11,7 @@ import (
 	"hermes.example/hermes/internal/roster"
 	"hermes.example/hermes/internal/supervise/control"
 	"hermes.example/hermes/internal/supervise/logdir"
+	"hermes.example/hermes/internal/survey"
 )
 
 // serviceLogOptions are the flags of commands that print what a service said.
@@ -50,7 +51,7 @@ func runGatewayLogs(ctx context.Context, a *app, o *serviceLogOptions) error {
 		log, err := services.Log(ctx, roster.ServiceName(name), o.tail, o.follow)
 		return o.print(ctx, a, log, noGateway(name, err))
 	})
-	if errors.Is(err, errNoSupervisor) {
+	if errors.Is(err, survey.ErrNoSupervisor) {
 		place := logdir.Place{Dir: filepath.Join(home.Root, "logs", "gateways", name), Volume: home.Root}
 		log, readErr := place.Read(ctx, o.tail, o.follow)
 		err = o.print(ctx, a, log, readErr)

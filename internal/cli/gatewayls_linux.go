@@ -8,6 +8,7 @@ import (
 
 	"hermes.example/hermes/internal/supervise"
 	"hermes.example/hermes/internal/supervise/control"
+	"hermes.example/hermes/internal/survey"
 )
 
 func newGatewayLs(a *app) *cobra.Command {
@@ -35,7 +36,7 @@ func runGatewayLs(ctx context.Context, a *app, asJSON bool) error {
 		}
 		table := [][]cell{{{"PROFILE", bold}, {"STATE", bold}, {"STATUS", bold}}}
 		for _, row := range rows {
-			table = append(table, []cell{{printable(row.Profile), ""}, stateCell(row.State), {describe(row.Status, time.Now()), ""}})
+			table = append(table, []cell{{printable(row.Profile), ""}, stateCell(row.State), {survey.Sentence(row.Status, time.Now()), ""}})
 		}
 		return cannot("write the list", writeTable(a.stdout, a.paint(), table))
 	})

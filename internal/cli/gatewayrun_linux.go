@@ -19,6 +19,7 @@ import (
 	"hermes.example/hermes/internal/ready"
 	"hermes.example/hermes/internal/roster"
 	"hermes.example/hermes/internal/supervise/control"
+	"hermes.example/hermes/internal/survey"
 	"hermes.example/hermes/sandbox"
 )
 
@@ -87,7 +88,7 @@ func (a *app) handOver(ctx context.Context, name string, here bool) (kept bool, 
 		}
 		return services.Start(ctx, roster.ServiceName(name))
 	})
-	if errors.Is(err, errNoSupervisor) {
+	if errors.Is(err, survey.ErrNoSupervisor) {
 		err = nil
 	}
 	return kept, err

@@ -9,6 +9,7 @@ import (
 
 	"hermes.example/hermes/internal/roster"
 	"hermes.example/hermes/internal/supervise/control"
+	"hermes.example/hermes/internal/survey"
 )
 
 func newGatewayStatus(a *app) *cobra.Command {
@@ -40,7 +41,7 @@ func runGatewayStatus(ctx context.Context, a *app, asJSON bool) error {
 		if asJSON {
 			return cannot("write the answer", writeJSON(a.stdout, gatewayRow{name, status}))
 		}
-		_, err = fmt.Fprintln(a.stdout, describe(status, time.Now()))
+		_, err = fmt.Fprintln(a.stdout, survey.Sentence(status, time.Now()))
 		return cannot("write the answer", err)
 	})
 }

@@ -9,6 +9,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"hermes.example/hermes/internal/survey"
 	"hermes.example/hermes/sandbox"
 )
 
@@ -63,7 +64,7 @@ func runInspect(ctx context.Context, a *app, o *inspectOptions) error {
 	if err != nil {
 		return noSandbox("inspect", id, err)
 	}
-	s := sheet{sandboxRow: ask(ctx, m, info), Posture: posture, Sessions: make(map[string]sandbox.SessionState)}
+	s := sheet{sandboxRow: sandboxRow{survey.AskOne(ctx, m, info)}, Posture: posture, Sessions: make(map[string]sandbox.SessionState)}
 	if s.Status != nil {
 		for _, name := range s.Status.Sessions {
 			// One that ended meanwhile has nothing to show.

@@ -4,12 +4,13 @@ import (
 	"strings"
 	"testing"
 
+	"hermes.example/hermes/client"
 	"hermes.example/hermes/sandbox"
 )
 
 func TestSheetEndsWithWhatIsWeaker(t *testing.T) {
 	a, stdout, _ := testApp()
-	s := sheet{sandboxRow: sandboxRow{Info: sandbox.Info{Identity: sandbox.Identity{Task: "x"}}}, Posture: sandbox.Posture{Facts: []sandbox.Fact{
+	s := sheet{sandboxRow: sandboxRow{client.Sandbox{Info: sandbox.Info{Identity: sandbox.Identity{Task: "x"}}}}, Posture: sandbox.Posture{Facts: []sandbox.Fact{
 		{Name: sandbox.FactSeccomp, Value: "filter 1", Enforced: true},
 		{Name: sandbox.FactNetwork, Value: "host", Deviation: "all of it"},
 		{Name: sandbox.FactCPUs, Value: "no limit"},

@@ -5,11 +5,12 @@ import (
 	"context"
 	"fmt"
 	"slices"
-	"sync"
 	"time"
 
 	"github.com/spf13/cobra"
 
+	"hermes.example/hermes/client"
+	"hermes.example/hermes/internal/survey"
 	"hermes.example/hermes/sandbox"
 )
 
@@ -35,13 +36,7 @@ func newLs(a *app) *cobra.Command {
 }
 
 // sandboxRow is one sandbox as ls and inspect show it.
-type sandboxRow struct {
-	sandbox.Info
-	// Status is absent when nothing runs, or when the guest does not answer.
-	Status *sandbox.Status `json:"status,omitempty"`
-	// Problem is why a running sandbox has no status.
-	Problem string `json:"problem,omitempty"`
-}
+type sandboxRow struct{ client.Sandbox }
 
 func runLs(ctx context.Context, a *app, o *lsOptions) error {
 	managers, c, err := o.everyManager(a)
@@ -55,7 +50,9 @@ func runLs(ctx context.Context, a *app, o *lsOptions) error {
 		if err != nil {
 			return cannot("list sandboxes", err)
 		}
-		rows = append(rows, askAll(ctx, m, infos)...)
+		for _, one := range survey.Ask(ctx, m, infos) {
+			rows = append(rows, sandboxRow{one})
+		}
 	}
 	slices.SortFunc(rows, func(x, y sandboxRow) int {
 		return cmp.Or(cmp.Compare(x.Identity.Profile, y.Identity.Profile), cmp.Compare(x.Identity.Task, y.Identity.Task), cmp.Compare(x.Engine, y.Engine))
@@ -73,45 +70,6 @@ func runLs(ctx context.Context, a *app, o *lsOptions) error {
 			row.state(), use, {commands, ""}, {row.created(), ""}})
 	}
 	return cannot("write the list", writeTable(a.stdout, a.paint(), table))
-}
-
-const (
-	// askBound is how long a guest may take to answer, askWidth how many are
-	// asked at a time.
-	askBound = 3 * time.Second
-	askWidth = 16
-)
-
-// askAll asks the guests of running sandboxes for their status.
-func askAll(ctx context.Context, m *sandbox.Manager, infos []sandbox.Info) []sandboxRow {
-	rows := make([]sandboxRow, len(infos))
-	places := make(chan struct{}, askWidth)
-	var asking sync.WaitGroup
-	for i, info := range infos {
-		asking.Go(func() {
-			places <- struct{}{}
-			defer func() { <-places }()
-			rows[i] = ask(ctx, m, info)
-		})
-	}
-	asking.Wait()
-	return rows
-}
-
-func ask(ctx context.Context, m *sandbox.Manager, info sandbox.Info) sandboxRow {
-	row := sandboxRow{Info: info}
-	if info.State != sandbox.Running || info.Foreign {
-		return row
-	}
-	ctx, cancel := context.WithTimeout(ctx, askBound)
-	defer cancel()
-	status, err := m.StatusOf(ctx, info.Identity)
-	if err != nil {
-		row.Problem = err.Error()
-		return row
-	}
-	row.Status = &status
-	return row
 }
 
 // created is empty for a fork that has not run yet.

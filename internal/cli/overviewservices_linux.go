@@ -9,6 +9,7 @@ import (
 	"hermes.example/hermes/internal/roster"
 	"hermes.example/hermes/internal/supervise"
 	"hermes.example/hermes/internal/supervise/control"
+	"hermes.example/hermes/internal/survey"
 )
 
 // lookAtServices finds the profiles of the home, each with its gateway, and what else is wanted of the supervisor.
@@ -18,7 +19,7 @@ func (a *app) lookAtServices(ctx context.Context, g agent) (agents []agentState,
 	err := a.supervised(ctx, func(services control.Operations) error {
 		all, err := services.Services(ctx)
 		for _, s := range all {
-			text, is := describe(s, time.Now()), conditionOf(s)
+			text, is := survey.Sentence(s, time.Now()), conditionOf(s)
 			if name, gateway := roster.ProfileOf(s.Name); gateway {
 				gateways[name] = agentState{name, text, is}
 			} else if s.Want == "up" || is.Up {
@@ -27,7 +28,7 @@ func (a *app) lookAtServices(ctx context.Context, g agent) (agents []agentState,
 		}
 		return err
 	})
-	if err != nil && !errors.Is(err, errNoSupervisor) {
+	if err != nil && !errors.Is(err, survey.ErrNoSupervisor) {
 		unknown = "not known: " + err.Error()
 	}
 	home := &profile.Home{Root: g.root}

@@ -10,6 +10,7 @@ import (
 	"hermes.example/hermes/internal/profile"
 	"hermes.example/hermes/internal/supervise"
 	"hermes.example/hermes/internal/supervise/control"
+	"hermes.example/hermes/internal/survey"
 )
 
 func newProfileCreate(a *app) *cobra.Command {
@@ -60,7 +61,7 @@ func runProfileCreate(ctx context.Context, a *app, name string, asJSON bool) err
 	}
 	// The profile is there, whatever becomes of its gateway: "gateway start" makes that known as well.
 	err = a.supervised(ctx, func(services control.Operations) error { return services.Register(ctx, name, false) })
-	if err != nil && !errors.Is(err, errNoSupervisor) && !errors.Is(err, supervise.ErrRegistered) {
+	if err != nil && !errors.Is(err, survey.ErrNoSupervisor) && !errors.Is(err, supervise.ErrRegistered) {
 		a.say("the profile is there, but its gateway is not known yet: %v", err)
 	}
 	if asJSON {

@@ -9,6 +9,7 @@ import (
 
 	"hermes.example/hermes/internal/profile"
 	"hermes.example/hermes/internal/supervise/control"
+	"hermes.example/hermes/internal/survey"
 )
 
 func newProfileDelete(a *app) *cobra.Command {
@@ -46,7 +47,7 @@ func runProfileDelete(ctx context.Context, a *app, name string, yes bool) error 
 	}
 	if name != profile.Default {
 		err = a.supervised(ctx, func(services control.Operations) error { return services.Unregister(ctx, name) })
-		if err != nil && !errors.Is(err, errNoSupervisor) {
+		if err != nil && !errors.Is(err, survey.ErrNoSupervisor) {
 			return cannot(fmt.Sprintf("delete the profile %q: its gateway does not end", name), err)
 		}
 	}

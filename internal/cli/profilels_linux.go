@@ -10,6 +10,7 @@ import (
 	"hermes.example/hermes/internal/profile"
 	"hermes.example/hermes/internal/supervise"
 	"hermes.example/hermes/internal/supervise/control"
+	"hermes.example/hermes/internal/survey"
 )
 
 func newProfileLs(a *app) *cobra.Command {
@@ -79,7 +80,7 @@ func (a *app) statuses(ctx context.Context) map[string]supervise.Status {
 		}
 		return err
 	})
-	if err != nil && !errors.Is(err, errNoSupervisor) {
+	if err != nil && !errors.Is(err, survey.ErrNoSupervisor) {
 		a.say("how the gateways are is not known: %v", err)
 	}
 	return found
@@ -101,5 +102,5 @@ func (r profileRow) gateway() string {
 	if r.Status == nil {
 		return "not supervised"
 	}
-	return describe(*r.Status, time.Now())
+	return survey.Sentence(*r.Status, time.Now())
 }

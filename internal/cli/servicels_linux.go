@@ -8,6 +8,7 @@ import (
 
 	"hermes.example/hermes/internal/supervise"
 	"hermes.example/hermes/internal/supervise/control"
+	"hermes.example/hermes/internal/survey"
 )
 
 func newServiceLs(a *app) *cobra.Command {
@@ -35,7 +36,7 @@ func runServiceLs(ctx context.Context, a *app, asJSON bool) error {
 		}
 		table := [][]cell{{{"SERVICE", bold}, {"STATE", bold}, {"STATUS", bold}}}
 		for _, s := range all {
-			table = append(table, []cell{{printable(s.Name), ""}, stateCell(s.State), {describe(s, time.Now()), ""}})
+			table = append(table, []cell{{printable(s.Name), ""}, stateCell(s.State), {survey.Sentence(s, time.Now()), ""}})
 		}
 		return cannot("write the list", writeTable(a.stdout, a.paint(), table))
 	})

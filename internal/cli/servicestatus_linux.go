@@ -8,6 +8,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"hermes.example/hermes/internal/supervise/control"
+	"hermes.example/hermes/internal/survey"
 )
 
 func newServiceStatus(a *app) *cobra.Command {
@@ -52,7 +53,7 @@ func runServiceStatus(ctx context.Context, a *app, name string, asJSON bool) err
 		if asJSON {
 			return cannot("write the answer", writeJSON(a.stdout, status))
 		}
-		_, err = fmt.Fprintln(a.stdout, describe(status, time.Now()))
+		_, err = fmt.Fprintln(a.stdout, survey.Sentence(status, time.Now()))
 		return cannot("write the answer", err)
 	})
 }

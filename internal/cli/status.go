@@ -6,6 +6,8 @@ import (
 	"strings"
 
 	"github.com/spf13/cobra"
+
+	"hermes.example/hermes/internal/survey"
 )
 
 func newStatus(a *app) *cobra.Command {
@@ -65,9 +67,9 @@ func (o overview) rows() [][]cell {
 		rows = append(rows, []cell{{"service", bold}, {s.Name + ": " + oneLine(s.Status), s.colour()}})
 	}
 	if o.Engine.Name != "" {
-		rows = append(rows, []cell{{"engine", bold}, o.Engine.cell()}, []cell{{"sandboxes", bold}, {o.counts(), ""}})
+		rows = append(rows, []cell{{"engine", bold}, engineCell(o.Engine)}, []cell{{"sandboxes", bold}, {o.counts(), ""}})
 	}
-	return append(rows, []cell{{"add-ons", bold}, {o.Addons.text(), ""}})
+	return append(rows, []cell{{"add-ons", bold}, {addonText(o.Addons), ""}})
 }
 
 // shown is the beginning of a list that has first what fails.
@@ -92,7 +94,7 @@ func (c condition) colour() string {
 	return ""
 }
 
-func (e engineChoice) cell() cell {
+func engineCell(e survey.Engine) cell {
 	if e.Problem != "" {
 		return cell{fmt.Sprintf("%s (%s) cannot be used: %s", printable(e.Name), e.Why, oneLine(e.Problem)), red}
 	}
@@ -123,7 +125,7 @@ func (o overview) counts() string {
 	return strings.Join(parts, "; ")
 }
 
-func (c addonCount) text() string {
+func addonText(c survey.Addons) string {
 	switch installed := len(c.Installed); {
 	case c.Problem != "":
 		return "none: " + oneLine(c.Problem)

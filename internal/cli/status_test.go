@@ -12,6 +12,7 @@ import (
 
 	"hermes.example/hermes/internal/config"
 	"hermes.example/hermes/internal/configured"
+	"hermes.example/hermes/internal/survey"
 )
 
 // statusOf runs hermes in a home, with more variables than that, and wants it to succeed.
@@ -58,7 +59,7 @@ func TestTheStatusAsJSON(t *testing.T) {
 	if err := json.Unmarshal([]byte(out), &o); err != nil {
 		t.Fatal(err)
 	}
-	if o.Engine != (engineChoice{Name: "local", Why: "TERMINAL_ENV says so"}) || len(o.Sandboxes) != len(configured.EngineNames()) || len(o.Next) != suggestions || o.Addons.Features == 0 {
+	if o.Engine != (survey.Engine{Name: "local", Why: "TERMINAL_ENV says so"}) || len(o.Sandboxes) != len(configured.EngineNames()) || len(o.Next) != suggestions || o.Addons.Features == 0 {
 		t.Errorf("got %s", out)
 	}
 }
@@ -99,25 +100,9 @@ func TestAnUnknownEngineIsSaid(t *testing.T) {
 	}
 }
 
-func TestPodmanTakesDockersPlace(t *testing.T) {
-	docker := engineCount{Engine: "docker", Problem: "nothing is there", absent: true}
-	for _, c := range []struct {
-		podman  engineCount
-		problem string
-	}{
-		{engineCount{Engine: "podman"}, ""},
-		{engineCount{Engine: "podman", Problem: "nothing is there either", absent: true}, "nothing is there"},
-	} {
-		choice := engineChoice{Name: "docker", Why: "it was asked for"}
-		if choice.judge([]engineCount{docker, c.podman}); choice.Problem != c.problem {
-			t.Errorf("beside %+v: %+v", c.podman, choice)
-		}
-	}
-}
-
 // Whatever is found, three commands come next, and they exist.
 func TestWhatComesNextCanBeTyped(t *testing.T) {
-	native := engineChoice{Name: "native"}
+	native := survey.Engine{Name: "native"}
 	supervised, up, failing := condition{Supervised: true}, condition{Supervised: true, Up: true}, condition{Supervised: true, Failing: true}
 	for _, c := range []struct {
 		found overview
@@ -126,13 +111,13 @@ func TestWhatComesNextCanBeTyped(t *testing.T) {
 		{overview{}, "hermes addon ls"},
 		{overview{Problem: "bad"}, "hermes config path"},
 		{overview{Engine: native}, "hermes run --here"},
-		{overview{Engine: engineChoice{Name: "local"}}, "hermes sandbox shell"},
+		{overview{Engine: survey.Engine{Name: "local"}}, "hermes sandbox shell"},
 		{overview{Engine: native, Sandboxes: []engineCount{{Engine: "docker", Running: 1}}}, "hermes sandbox ls"},
-		{overview{Engine: engineChoice{Name: "docker", Problem: "it hangs"}}, "hermes doctor"},
+		{overview{Engine: survey.Engine{Name: "docker", Problem: "it hangs"}}, "hermes doctor"},
 		{overview{Engine: native, Agents: []agentState{{"default", "down", supervised}}}, "hermes gateway start"},
 		{overview{Engine: native, Agents: []agentState{{"default", "up", up}, {"coder", "down, parked", failing}}}, "hermes -p coder gateway logs"},
 		{overview{Engine: native, Services: []serviceState{{"dashboard", "down, parked", failing}}}, "hermes service logs dashboard"},
-		{overview{Engine: native, Addons: addonCount{Installed: []string{"x"}}}, "hermes run --here"},
+		{overview{Engine: native, Addons: survey.Addons{Installed: []string{"x"}}}, "hermes run --here"},
 	} {
 		next := c.found.next()
 		if len(next) != suggestions || !strings.HasPrefix(next[0].Command, c.first) {

@@ -14,6 +14,7 @@ import (
 
 	"hermes.example/hermes/internal/supervise"
 	"hermes.example/hermes/internal/supervise/control"
+	"hermes.example/hermes/internal/survey"
 )
 
 // board is a supervisor of which only the answers exist.
@@ -250,7 +251,7 @@ func TestTheLineOfAStatus(t *testing.T) {
 		"down (exit 78) 1m, parked: no key; mend it": {State: supervise.Parked, Want: "up", Last: &supervise.Exit{Code: 78}, Reason: "no key\nmend it"},
 	} {
 		s.Since = since
-		if got := describe(s, now); got != want {
+		if got := survey.Sentence(s, now); got != want {
 			t.Errorf("%+v: %s", s, got)
 		}
 	}

@@ -15,10 +15,8 @@ import (
 	"hermes.example/hermes/internal/roster"
 	"hermes.example/hermes/internal/supervise"
 	"hermes.example/hermes/internal/supervise/control"
+	"hermes.example/hermes/internal/survey"
 )
-
-// errNoSupervisor is the error of asking for services where nobody keeps any.
-var errNoSupervisor = errors.New("cannot ask a supervisor: no supervisor runs here; start all of this home with \"hermes up\", a container with Hermes' own entrypoint, or \"hermes gateway run\" in the foreground")
 
 // supervised calls do with the services of this home: those of "hermes up" or of hermes-init if one answers, or else those
 // of s6 in an image that brings it.
@@ -50,31 +48,31 @@ func (a *app) controlSocket() (string, error) {
 	return control.FindOf(home.Root)
 }
 
-// noSupervisor is errNoSupervisor, or who else supervises this home.
+// noSupervisor is survey.ErrNoSupervisor, or who else supervises this home.
 func (a *app) noSupervisor() error {
 	home, _, err := a.home()
 	if err != nil {
-		return errNoSupervisor
+		return survey.ErrNoSupervisor
 	}
 	dir, err := os.Open(home.Root)
 	if err != nil {
-		return errNoSupervisor
+		return survey.ErrNoSupervisor
 	}
 	defer dir.Close()
 	if held, _ := lease.Look(int(dir.Fd()), lease.Options{}); held != nil {
 		return &elsewhereError{held}
 	}
-	return errNoSupervisor
+	return survey.ErrNoSupervisor
 }
 
-// elsewhereError is errNoSupervisor where another container supervises the home.
+// elsewhereError is survey.ErrNoSupervisor where another container supervises the home.
 type elsewhereError struct{ held *lease.HeldError }
 
 func (e *elsewhereError) Error() string {
 	return fmt.Sprintf("cannot ask a supervisor: %s supervises this home; ask it there", e.held.Name())
 }
 
-func (e *elsewhereError) Is(target error) bool { return target == errNoSupervisor }
+func (e *elsewhereError) Is(target error) bool { return target == survey.ErrNoSupervisor }
 
 // answers says whether somebody listens: a supervisor that was killed leaves its socket behind.
 func answers(socket string) bool {

@@ -73,11 +73,14 @@ func unknownEngine(err error) error {
 }
 
 // engineNames are those of the engines that there are.
-func (a *app) engineNames() []string {
+func (a *app) engineNames() []string { return sortedNames(a.engines()) }
+
+// engines are those that there are, by their names.
+func (a *app) engines() map[string]configured.Maker {
 	if a.makers != nil {
-		return sortedNames(a.makers)
+		return a.makers
 	}
-	return configured.EngineNames()
+	return configured.Makers()
 }
 
 // everyManager returns the managers of the engines that a command without --engine is about, that of the target first.

@@ -9,6 +9,8 @@ import (
 	"time"
 	"unicode"
 	"unicode/utf8"
+
+	"hermes.example/hermes/internal/wording"
 )
 
 // printable is s as it may be shown on a terminal: itself, or quoted where it has
@@ -25,15 +27,7 @@ func printable(s string) string {
 }
 
 // oneLine makes a text fit for one line of a terminal.
-func oneLine(s string) string {
-	s = strings.ReplaceAll(strings.TrimSpace(s), "\n", "; ")
-	return strings.Map(func(r rune) rune {
-		if unicode.IsControl(r) {
-			return '\uFFFD'
-		}
-		return r
-	}, s)
-}
+func oneLine(s string) string { return wording.OneLine(s) }
 
 func orDash(s string) string {
 	if s == "" {
@@ -43,17 +37,7 @@ func orDash(s string) string {
 }
 
 // span is a length of time for people.
-func span(d time.Duration) string {
-	switch {
-	case d < time.Minute:
-		return fmt.Sprintf("%ds", int(d.Seconds()))
-	case d < time.Hour:
-		return fmt.Sprintf("%dm", int(d.Minutes()))
-	case d < 48*time.Hour:
-		return fmt.Sprintf("%dh", int(d.Hours()))
-	}
-	return fmt.Sprintf("%dd", int(d.Hours()/24))
-}
+func span(d time.Duration) string { return wording.Span(d) }
 
 // size is a number of bytes for people.
 func size(n int64) string {

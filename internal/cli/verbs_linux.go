@@ -12,6 +12,7 @@ import (
 	"hermes.example/hermes/internal/roster"
 	"hermes.example/hermes/internal/supervise"
 	"hermes.example/hermes/internal/supervise/control"
+	"hermes.example/hermes/internal/survey"
 )
 
 // verb is something to be asked of a service, with the words for it.
@@ -113,7 +114,7 @@ func (o *verbOptions) report(a *app, v verb, rows []gatewayRow, asked int) error
 		return writeJSON(a.stdout, rows)
 	}
 	for _, row := range rows {
-		if _, err := fmt.Fprintf(a.stdout, "%s %s: %s\n", v.done, row.Profile, describe(row.Status, time.Now())); err != nil {
+		if _, err := fmt.Fprintf(a.stdout, "%s %s: %s\n", v.done, row.Profile, survey.Sentence(row.Status, time.Now())); err != nil {
 			return err
 		}
 	}
@@ -145,7 +146,7 @@ func runServices(ctx context.Context, a *app, v verb, o *verbOptions, names []st
 			}
 			statuses = append(statuses, found[name])
 			if !o.json {
-				if _, err := fmt.Fprintf(a.stdout, "%s %s: %s\n", v.done, name, describe(found[name], time.Now())); err != nil {
+				if _, err := fmt.Fprintf(a.stdout, "%s %s: %s\n", v.done, name, survey.Sentence(found[name], time.Now())); err != nil {
 					return cannot("write the answer", err)
 				}
 			}

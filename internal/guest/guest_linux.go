@@ -85,6 +85,7 @@ type Server struct {
 	connections int
 	visited     bool // somebody was here
 	running     int
+	ends        int64 // how many commands have ended
 	lastUse     time.Duration
 	retiring    bool
 	orphans     map[int]orphan

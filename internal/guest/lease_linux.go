@@ -42,11 +42,12 @@ func (s *Server) retire() {
 }
 
 func (s *Server) status() wire.Status {
-	running := s.countProcesses()
+	running, usage := s.look()
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	usage.Finished = s.ends
 	st := wire.Status{Build: s.config.Build, PID: os.Getpid(), Connections: s.connections, Commands: s.running,
-		Processes: running, Shell: s.shell.path, Idle: bootTime() - s.lastUse}
+		Processes: running, Shell: s.shell.path, Idle: bootTime() - s.lastUse, Usage: &usage}
 	for name := range s.sessions {
 		st.Sessions = append(st.Sessions, name)
 	}
@@ -56,18 +57,30 @@ func (s *Server) status() wire.Status {
 	return st
 }
 
-// countProcesses says how many processes of commands live.
-func (s *Server) countProcesses() (n int) {
+// look says how many processes of commands live, and what they and those before them have used. What this guest itself
+// uses is the sandbox's, too.
+func (s *Server) look() (running int, used wire.Usage) {
+	count := func(p proc.Process) {
+		used.CPU += p.Spent + p.Ended
+		used.Memory += p.Resident
+	}
 	if s.config.Beside {
-		descendants(func(int) { n++ })
-		return n
+		self, _ := proc.Read(os.Getpid())
+		count(self)
+		descendants(func(pid int) {
+			running++
+			p, _ := proc.Read(pid) // one that has ended since counts nothing
+			count(p)
+		})
+		return running, used
 	}
 	for _, p := range proc.All() {
+		count(p)
 		if p.PID != os.Getpid() && p.PID != 1 && p.Parent != 0 && !p.Zombie {
-			n++
+			running++
 		}
 	}
-	return n
+	return running, used
 }
 
 // serveRetire decides and acts under one lock, so nobody can come in between.

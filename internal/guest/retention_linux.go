@@ -54,6 +54,7 @@ func (s *Server) settle(c *command) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.running--
+	s.ends++
 	s.lastUse = bootTime()
 	for pid, o := range left {
 		s.orphans[pid] = o

@@ -11,6 +11,7 @@ import (
 	"os"
 	"slices"
 	"strconv"
+	"time"
 )
 
 // Process is one row of /proc.
@@ -22,7 +23,14 @@ type Process struct {
 	Started uint64
 	Stopped bool
 	Zombie  bool // nothing of it runs any more
+	// Spent is the time that the processors have spent on it, Ended what they spent on children that it has waited for.
+	Spent, Ended time.Duration
+	// Resident is what it has of the memory, in bytes.
+	Resident int64
 }
+
+// tick is the unit in which the kernel tells of times, on every architecture.
+const tick = 10 * time.Millisecond
 
 // All lists what runs in our PID namespace.
 func All() []Process {
@@ -70,7 +78,7 @@ func Parse(stat []byte) (Process, bool) {
 		return Process{}, false
 	}
 	fields := bytes.Fields(stat[closing+1:])
-	const state, parent, group, session, threads, started = 0, 1, 2, 3, 17, 19
+	const state, parent, group, session, user, system, endedUser, endedSystem, threads, started, resident = 0, 1, 2, 3, 11, 12, 13, 14, 17, 19, 21
 	if len(fields) <= started {
 		return Process{}, false
 	}
@@ -84,6 +92,12 @@ func Parse(stat []byte) (Process, bool) {
 		Stopped: fields[state][0] == 'T',
 		// A process whose first thread has ended looks dead, and is not as long as it has another.
 		Zombie: (fields[state][0] == 'Z' || fields[state][0] == 'X') && number(fields[threads]) <= 1,
+
+		Spent: time.Duration(number(fields[user])+number(fields[system])) * tick,
+		Ended: time.Duration(number(fields[endedUser])+number(fields[endedSystem])) * tick,
+	}
+	if len(fields) > resident {
+		p.Resident = int64(number(fields[resident])) * int64(os.Getpagesize())
 	}
 	p.Started, _ = strconv.ParseUint(string(fields[started]), 10, 64)
 	return p, p.PID > 0

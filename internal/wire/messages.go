@@ -121,6 +121,18 @@ type Status struct {
 	Sessions    []string      `json:"sessions,omitempty"`
 	Idle        time.Duration `json:"idle"`
 	Shell       string        `json:"shell"`
+	// Usage is absent where the guest is older.
+	Usage *Usage `json:"usage,omitempty"`
+}
+
+// Usage is what commands have used since the guest started.
+type Usage struct {
+	// CPU is the time that the processors spent on what lives and on what has ended.
+	CPU time.Duration `json:"cpu"`
+	// Memory is what processes have of it now, in bytes. What several of them share counts for each.
+	Memory int64 `json:"memory"`
+	// Finished is how many commands have ended.
+	Finished int64 `json:"finished"`
 }
 
 // Busy says whether anything but the asking connection uses the sandbox.

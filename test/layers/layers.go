@@ -29,6 +29,7 @@ const (
 	wanted // above the engines: what a configuration makes of them
 	tools  // what a model is given, above it
 	door
+	page     // above the doors: it shows what they open
 	measures // the doors
 	cli
 	program
@@ -56,10 +57,11 @@ var heights = map[string]int{
 	"client":                        engine, // what the gateway answers with, and public
 	"internal/configured":           wanted,
 	"internal/toolbox":              tools,
+	"internal/survey":               tools, // beside it: what there is, for people
 	"internal/bench":                measures,
 	"internal/doctor":               door,
 	"internal/gateway":              door,
-	"internal/dashboard":            door,
+	"internal/dashboard":            page,
 	"internal/initd":                door, // joins boot and supervision
 	"internal/upkeep":               door, // joins profiles and supervision
 	"internal/cli":                  cli,
@@ -104,6 +106,7 @@ var homes = map[string][]string{
 	"github.com/spf13/pflag":                 {"internal/cli", "internal/containerargs"},
 	"github.com/docker/go-units":             {"internal/containerargs"},
 	"github.com/coder/websocket":             {"internal/gateway", "client", "test"},
+	"github.com/chromedp/":                   {"test"},
 	"github.com/prometheus/":                 {"internal/gateway"},
 	"github.com/google/jsonschema-go":        {"internal/gateway"},
 	"github.com/moby/moby":                   {"internal/daemon", "sandbox/engine/docker", "internal/bench", "test"},

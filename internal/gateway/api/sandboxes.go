@@ -2,16 +2,14 @@ package api
 
 import (
 	"cmp"
-	"context"
 	"errors"
 	"net/http"
 	"reflect"
 	"slices"
-	"sync"
-	"time"
 
 	"hermes.example/hermes/client"
 	"hermes.example/hermes/internal/image"
+	"hermes.example/hermes/internal/survey"
 	"hermes.example/hermes/sandbox"
 )
 
@@ -61,13 +59,8 @@ func (a *API) sandboxOperations() []Operation {
 	}
 }
 
-const (
-	// askBound is how long a guest may take to answer, askWidth how many are asked at a time.
-	askBound = 3 * time.Second
-	askWidth = 16
-	// mostForks is how many are made at a time.
-	mostForks = 100
-)
+// mostForks is how many are made at a time.
+const mostForks = 100
 
 func (a *API) listSandboxes(w http.ResponseWriter, r *http.Request) error {
 	here := a.Sandboxes.Identity("").Normal()
@@ -77,35 +70,7 @@ func (a *API) listSandboxes(w http.ResponseWriter, r *http.Request) error {
 	}
 	infos = slices.DeleteFunc(infos, func(i sandbox.Info) bool { return i.Identity.Normal().Profile != here.Profile })
 	slices.SortFunc(infos, func(x, y sandbox.Info) int { return cmp.Compare(x.Identity.Task, y.Identity.Task) })
-	list := client.SandboxList{Sandboxes: make([]client.Sandbox, len(infos))}
-	places := make(chan struct{}, askWidth)
-	var asking sync.WaitGroup
-	for i, info := range infos {
-		asking.Go(func() {
-			places <- struct{}{}
-			defer func() { <-places }()
-			list.Sandboxes[i] = a.describe(r.Context(), info)
-		})
-	}
-	asking.Wait()
-	return answer(w, http.StatusOK, list)
-}
-
-// describe asks the guest of a running sandbox how it is.
-func (a *API) describe(ctx context.Context, info sandbox.Info) client.Sandbox {
-	row := client.Sandbox{Info: info}
-	if info.State != sandbox.Running || info.Foreign {
-		return row
-	}
-	ctx, cancel := context.WithTimeout(ctx, askBound)
-	defer cancel()
-	status, err := a.Sandboxes.Manager().StatusOf(ctx, info.Identity)
-	if err != nil {
-		row.Problem = err.Error()
-		return row
-	}
-	row.Status = &status
-	return row
+	return answer(w, http.StatusOK, client.SandboxList{Sandboxes: survey.Ask(r.Context(), a.Sandboxes.Manager(), infos)})
 }
 
 func (a *API) ensureSandbox(w http.ResponseWriter, r *http.Request) error {
@@ -134,7 +99,7 @@ func (a *API) ensureSandbox(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	return answer(w, http.StatusOK, a.describe(r.Context(), info))
+	return answer(w, http.StatusOK, survey.AskOne(r.Context(), a.Sandboxes.Manager(), info))
 }
 
 func (a *API) inspectSandbox(w http.ResponseWriter, r *http.Request) error {
@@ -144,7 +109,7 @@ func (a *API) inspectSandbox(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	sheet := client.SandboxSheet{Sandbox: a.describe(r.Context(), info), Posture: posture}
+	sheet := client.SandboxSheet{Sandbox: survey.AskOne(r.Context(), a.Sandboxes.Manager(), info), Posture: posture}
 	if sheet.Posture.Facts == nil {
 		sheet.Posture.Facts = []sandbox.Fact{}
 	}

@@ -69,13 +69,22 @@ function wanted() {
   return "/";
 }
 
+// offer shows the ways to log in that there are, and why the last one was of no use. That comes as a word in the address,
+// and the door says what it means: a sentence in an address could say anything in our name.
 async function offer() {
-  let providers = [];
+  const failure = new URLSearchParams(location.search).get("error");
+  let known;
   try {
-    ({ providers } = await (await fetch("/api/auth/providers", { headers: { Accept: "application/json" } })).json());
+    const response = await fetch(`/api/auth/providers${failure ? `?error=${encodeURIComponent(failure)}` : ""}`, { headers: { Accept: "application/json" } });
+    known = await response.json();
   } catch {
     return; // the form stays: it says what is wrong when it is used
   }
+  if (failure) tell(sentence(known.error ?? "you were not let in; try again, or look into the dashboard's log"));
+  show(known.providers ?? []);
+}
+
+function show(providers) {
   const others = providers.filter((each) => !each.supports_password);
   const password = providers.some((each) => each.supports_password);
   form.hidden = !password;
@@ -83,9 +92,16 @@ async function offer() {
   document.getElementById("or").hidden = !password || !others.length;
   const list = document.getElementById("providers");
   list.hidden = !others.length;
-  replace(list, others.map((each) => h("a", { class: password ? "button" : "button primary", href: each.login }, `Log in with ${each.display_name}`)));
+  replace(list, others.map((each) => (each.problem
+    ? h("div", { class: "note", "data-tone": "warn" }, h("p", null, sentence(`nobody can log in with ${each.display_name} yet: ${each.problem}`)))
+    : h("a", { class: password ? "button" : "button primary", href: onwards(each.login) }, `Log in with ${each.display_name}`))));
 }
 
-const failure = new URLSearchParams(location.search).get("error");
-if (failure) tell(sentence(failure));
+// onwards adds to an address of the door which page comes after it.
+function onwards(login) {
+  const address = new URL(login, location.origin);
+  address.searchParams.set("next", wanted());
+  return address.pathname + address.search;
+}
+
 offer();

@@ -25,13 +25,25 @@ export function onConnection(f) {
   return () => watchers.delete(f);
 }
 
+// amend puts a service as it was just answered in the place of what was known of it, so that nobody waits for the next
+// overview to see what a button did.
+export function amend(service) {
+  if (!newest || !service?.name) return;
+  const replaced = (old) => (old?.name === service.name ? service : old);
+  spread({
+    ...newest,
+    services: newest.services?.map(replaced),
+    profiles: newest.profiles?.map((profile) => ({ ...profile, gateway: replaced(profile.gateway) })),
+  });
+}
+
+function spread(overview) {
+  newest = overview;
+  for (const f of [...readers]) f(overview);
+}
+
 function start() {
-  stream ??= events("/api/events", {
-    overview(overview) {
-      newest = overview;
-      for (const f of [...readers]) f(overview);
-    },
-  }, (state) => {
+  stream ??= events("/api/events", { overview: spread }, (state) => {
     connection = state;
     for (const f of [...watchers]) f(state);
   });

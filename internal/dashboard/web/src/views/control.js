@@ -5,6 +5,7 @@ import { post } from "../api.js";
 import { ask } from "../dialog.js";
 import { h } from "../dom.js";
 import { problem, status } from "../parts.js";
+import { amend } from "../store.js";
 
 const underWay = new Map(); // name → verb
 const failures = new Map(); // name → error
@@ -30,6 +31,7 @@ export function buttons(service, redraw, size = "") {
   const current = underWay.get(service.name);
   return verbs.map((verb) => h("button", {
     key: verb,
+    "data-of": service.name,
     type: "button",
     class: `button ${size} ${verb === "start" ? "primary" : verb === "stop" ? "danger" : ""}`,
     disabled: Boolean(current),
@@ -45,12 +47,21 @@ async function act(service, verb, redraw) {
   failures.delete(service.name);
   redraw();
   try {
-    await post(`/api/services/${encodeURIComponent(service.name)}/${verb}`);
+    const answer = await post(`/api/services/${encodeURIComponent(service.name)}/${verb}`);
+    underWay.delete(service.name);
+    amend(answer);
   } catch (error) {
+    underWay.delete(service.name);
     failures.set(service.name, error);
   }
-  underWay.delete(service.name);
   redraw();
+  refocus(service.name);
+}
+
+// refocus gives the focus back that a button lost by being disabled, to what can be done now.
+function refocus(name) {
+  const lost = document.activeElement === document.body || document.activeElement?.disabled;
+  if (lost) document.querySelector(`[data-of="${CSS.escape(name)}"]:not(:disabled)`)?.focus();
 }
 
 function stopping(service) {

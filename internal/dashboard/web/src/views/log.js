@@ -38,7 +38,7 @@ export function mountLog(root, path) {
 // logView is a log in root that is fed by push(lines), dropped(n) and clear; say shows a remark, fail a problem.
 export function logView(root, { title = "Log", hint = "Nothing has been written yet." } = {}) {
   const kept = ring(keep);
-  const search = h("input", { type: "search", placeholder: "Search", "aria-label": `Search in ${title}`, oninput: () => redraw() });
+  const search = h("input", { type: "search", placeholder: "Search", "aria-label": `Search in the ${title.toLowerCase()}`, oninput: () => redraw() });
   const follow = h("button", { class: "button small", type: "button", "aria-pressed": "true", onclick: () => resume() }, "Follow");
   const wrap = h("button", { class: "button small quiet", type: "button", "aria-pressed": "false", onclick: () => toggleWrap() }, "Wrap");
   const remark = h("span", { class: "muted log-remark", role: "status" });

@@ -37,6 +37,9 @@ export function plot({ title, kind, format, ceiling, onpoint }) {
     const x = (i) => gutter.left + ((i + 0.5) / values.length) * inner;
     const y = (v) => gutter.top + (1 - v / top) * (height - gutter.top - gutter.bottom);
     replace(canvas, h("svg", { width, height, viewBox: `0 0 ${width} ${height}`, "aria-hidden": "true" },
+      runs(values.map((v) => (v === null ? 0 : null))).map(([first, last]) => h("rect", {
+        class: "unknown", x: x(first - 0.5), width: x(last + 0.5) - x(first - 0.5), y: gutter.top, height: y(0) - gutter.top,
+      })),
       [0, 0.5, 1].map((part) => [
         h("line", { class: part ? "grid" : "grid base", x1: gutter.left, x2: width - gutter.right, y1: y(top * part), y2: y(top * part) }),
         h("text", { class: "axis", x: gutter.left - 6, y: y(top * part) + 4, "text-anchor": "end" }, format(top * part)),

@@ -5,7 +5,7 @@ import { empty, head, problem, table } from "../parts.js";
 import { subscribe } from "../store.js";
 import { buttons, state, trouble, why } from "./control.js";
 
-const columns = [{ title: "Profile", class: "main" }, { title: "Gateway" }, { title: "Sandboxes" }, { title: "", class: "act" }];
+const columns = [{ title: "Profile", class: "main" }, { title: "Gateway" }, { title: "Sandboxes", class: "nowrap" }, { title: "", class: "act" }];
 
 export default {
   title: "Profiles",

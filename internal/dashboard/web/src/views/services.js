@@ -6,7 +6,7 @@ import { subscribe } from "../store.js";
 import { buttons, named, state, trouble, why } from "./control.js";
 
 const columns = [
-  { title: "Service", class: "main" }, { title: "State" }, { title: "Since" },
+  { title: "Service", class: "main" }, { title: "State" }, { title: "Since", class: "nowrap" },
   { title: "Process", class: "num" }, { title: "Restarts", class: "num" }, { title: "", class: "act" },
 ];
 
