@@ -10,7 +10,7 @@ type Health struct {
 // GatewayStatus is how a profile's gateway is.
 type GatewayStatus struct {
 	Profile string    `json:"profile"`
-	State   string    `json:"state" jsonschema:"starting, running or draining"`
+	State   string    `json:"state" jsonschema:"starting, running or draining; through a dashboard also stopped, or unknown where nobody keeps the gateway"`
 	PID     int       `json:"pid"`
 	Started time.Time `json:"started"`
 	Version string    `json:"version"`

@@ -29,24 +29,29 @@ func (a *app) agent() (agent, error) {
 	if err != nil {
 		return agent{}, err
 	}
-	g := agent{}
-	g.root, g.name = profile.Split(home)
-	if err := profile.Check(g.name); err != nil {
+	root, name := profile.Split(home)
+	if err := profile.Check(name); err != nil {
 		return agent{}, err
 	}
 	if a.profile != "" {
 		if err := profile.Check(a.profile); err != nil {
 			return agent{}, &usageError{err.Error()}
 		}
-		g.name = a.profile
+		name = a.profile
 	}
+	return a.agentOf(root, name), nil
+}
+
+// agentOf is a profile of a home.
+func (a *app) agentOf(root, name string) agent {
+	g := agent{root: root, name: name}
 	g.lookup = func(name string) (string, bool) {
 		if name == "HERMES_HOME" {
 			return g.dir(), true
 		}
 		return a.lookup(name)
 	}
-	return g, nil
+	return g
 }
 
 // settled is a profile's environment with its own variables. What has no meaning in their file is said.

@@ -72,12 +72,15 @@ func runDashboard(ctx context.Context, a *app, o *dashboardOptions, given func(s
 	}
 	s.Insecure = s.Insecure || o.insecure
 	a.drains.Store(true)
+	log := a.logger()
 	bell, err := doorbell.Hang(g.root)
 	if err != nil {
-		a.logger().Warn(err.Error())
+		log.Warn(err.Error())
 	}
 	defer bell.Close()
-	d, err := dashboard.New(dashboard.Options{Settings: s, Log: a.logger(), Bell: bell})
+	home := a.newHouse(g, log)
+	defer home.Close()
+	d, err := dashboard.New(dashboard.Options{Settings: s, Log: log, House: home, Drain: home.Drain, Bell: bell})
 	if err != nil {
 		return settings(err)
 	}

@@ -4,8 +4,8 @@ import "hermes.example/hermes/internal/gateway/mcp"
 
 // gatewayMCP is the door for models of a profile whose gateway is served here. It shares what the gateway has.
 type gatewayMCP struct {
-	sandboxes *gatewaySandboxes
-	addons    *gatewayAddons
+	sandboxes *profileSandboxes
+	addons    *profileAddons
 }
 
 // gatewayTask is the task that models work in which come through a gateway.

@@ -118,13 +118,13 @@ func (a *app) serveGateway(ctx context.Context, g agent, options gateway.Options
 		default: // it is asked already
 		}
 	})()
-	boxes := &gatewaySandboxes{app: a, agent: g, log: options.Log}
+	boxes := &profileSandboxes{app: a, agent: g, log: options.Log}
 	defer boxes.close()
 	if err := boxes.check(); err != nil && options.Problem == nil {
 		options.Problem = err
 	}
 	options.Sandboxes = func() (api.Sandboxes, error) { return boxes.open() }
-	addons := &gatewayAddons{app: a, agent: g, log: options.Log}
+	addons := &profileAddons{app: a, agent: g, log: options.Log}
 	defer addons.close()
 	options.Addons = func() (api.Addons, error) { return addons.open() }
 	options.MCP = mcp.Lazily((&gatewayMCP{sandboxes: boxes, addons: addons}).open)

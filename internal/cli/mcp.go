@@ -100,7 +100,7 @@ func (a *app) mcpDoor(g agent, o *mcpOptions) (door *mcp.Door, release func(), e
 	if err != nil {
 		return nil, nil, unknownEngine(err)
 	}
-	addons := &gatewayAddons{app: a, agent: g, log: log}
+	addons := &profileAddons{app: a, agent: g, log: log}
 	use, err := addons.open()
 	if err == nil {
 		if options.Spec != nil {

@@ -2,9 +2,10 @@
 
 package cli
 
-import "context"
+import "hermes.example/hermes/internal/survey"
 
-// lookAtServices names the profile that is meant: services are supervised on Linux only.
-func (a *app) lookAtServices(_ context.Context, g agent) ([]agentState, []serviceState) {
-	return []agentState{{Profile: g.name, Gateway: "not supervised"}}, []serviceState{}
-}
+// supervisor is nobody: services are supervised on Linux only.
+func (a *app) supervisor() survey.Supervised { return nil }
+
+// profiles names the one that is meant: homes with several are on Linux only.
+func (g agent) profiles() ([]string, error) { return []string{g.name}, nil }

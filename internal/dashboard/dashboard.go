@@ -6,6 +6,7 @@
 package dashboard
 
 import (
+	"context"
 	"fmt"
 	"log/slog"
 	"net/http"
@@ -22,6 +23,9 @@ type Options struct {
 	Log      *slog.Logger
 	// House answers all under /api that is not the door's; nil means that there is nothing.
 	House http.Handler
+	// Drain tells those who follow something in the house that it ends, and waits for that until its context is over; nil
+	// means that nobody does.
+	Drain func(context.Context)
 	// Pages answers everything else; nil means a line of text.
 	Pages http.Handler
 	// Bell is where an address that logs in can be had while the dashboard runs; nil means nowhere.
@@ -37,6 +41,7 @@ type Dashboard struct {
 	door     *access.Access
 	bell     *doorbell.Bell
 	inner    http.Handler
+	drain    func(context.Context)
 }
 
 // New makes a dashboard, or refuses with an *access.RefusedError.
@@ -51,10 +56,13 @@ func New(o Options) (*Dashboard, error) {
 	if o.Pages == nil {
 		o.Pages = lineOfText(door)
 	}
+	if o.Drain == nil {
+		o.Drain = func(context.Context) {}
+	}
 	mux := http.NewServeMux()
 	mux.Handle("/api/", o.House)
 	mux.Handle("/", o.Pages)
-	return &Dashboard{o.Settings, o.Log, door, o.Bell, mux}, nil
+	return &Dashboard{o.Settings, o.Log, door, o.Bell, mux, o.Drain}, nil
 }
 
 // lineOfText stands where there are no pages.

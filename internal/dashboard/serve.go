@@ -49,6 +49,14 @@ func (d *Dashboard) Serve(ctx context.Context, ready func(open string)) error {
 		return fmt.Errorf("cannot go on listening: %w", err)
 	case <-ctx.Done():
 	}
+	var told sync.WaitGroup
+	told.Go(func() {
+		within(drainTime, func(ctx context.Context) error {
+			d.drain(ctx)
+			return nil
+		})
+	})
+	defer told.Wait()
 	if within(drainTime, server.Shutdown) != nil {
 		end()
 		within(endTime, server.Shutdown)

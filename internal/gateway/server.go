@@ -59,9 +59,10 @@ func (d *door) Status() client.GatewayStatus {
 }
 
 // Restart asks the gateway to end and be started again.
-func (d *door) Restart() {
+func (d *door) Restart() error {
 	select {
 	case d.restart <- struct{}{}:
 	default: // it is asked already
 	}
+	return nil
 }

@@ -2,8 +2,6 @@ package survey
 
 import (
 	"context"
-	"maps"
-	"slices"
 
 	"hermes.example/hermes/internal/addon"
 )
@@ -26,5 +24,3 @@ func AddonsOf(ctx context.Context, m *addon.Manager) Addons {
 	}
 	return found
 }
-
-func names[V any](m map[string]V) []string { return slices.Sorted(maps.Keys(m)) }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"sync"
@@ -97,7 +98,7 @@ func (e *Engines) List(ctx context.Context, first Settings, others ...Settings) 
 		}
 	}
 	add(first.Config.Engine, first)
-	for _, name := range names(e.Makers) {
+	for _, name := range slices.Sorted(maps.Keys(e.Makers)) {
 		add(name, first)
 	}
 	for _, s := range others {

@@ -42,7 +42,8 @@ type Gateway interface {
 	Status() client.GatewayStatus
 	// Healthy says whether it runs, as opposed to being about to.
 	Healthy() bool
-	Restart()
+	// Restart has it started again, after requests under way, or says why it cannot be.
+	Restart() error
 }
 
 // Options are what an API works with.

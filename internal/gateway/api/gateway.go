@@ -31,9 +31,10 @@ func (a *API) gatewayOperations() []Operation {
 			Detail:  "Requests under way are let finish first.",
 			Answers: []Answer{{Status: 202, Description: "it will", Type: client.Restarting{}}},
 			Handle: func(w http.ResponseWriter, _ *http.Request) error {
-				answer(w, http.StatusAccepted, client.Restarting{Status: "restarting"})
-				a.Gateway.Restart()
-				return nil
+				if err := a.Gateway.Restart(); err != nil {
+					return Problem(client.CodeUnavailable, err.Error())
+				}
+				return answer(w, http.StatusAccepted, client.Restarting{Status: "restarting"})
 			},
 		},
 		{

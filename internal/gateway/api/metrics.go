@@ -40,6 +40,30 @@ func (m *Metrics) Observe(route string, status int, took time.Duration) {
 	m.duration.WithLabelValues(route).Observe(took.Seconds())
 }
 
+// Counted counts the requests to a handler.
+func (m *Metrics) Counted(inner http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		began := time.Now()
+		answered := &noted{ResponseWriter: w, status: http.StatusOK}
+		inner.ServeHTTP(answered, r)
+		m.Observe(r.Pattern, answered.status, time.Since(began))
+	})
+}
+
+// noted notes the status of an answer.
+type noted struct {
+	http.ResponseWriter
+	status int
+}
+
+func (n *noted) WriteHeader(status int) {
+	n.status = status
+	n.ResponseWriter.WriteHeader(status)
+}
+
+// Unwrap lets deadlines, flushes and WebSockets reach the connection.
+func (n *noted) Unwrap() http.ResponseWriter { return n.ResponseWriter }
+
 func (m *Metrics) serve(w http.ResponseWriter, r *http.Request) error {
 	m.handler.ServeHTTP(w, r)
 	return nil

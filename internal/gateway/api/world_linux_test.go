@@ -34,7 +34,7 @@ type still struct{}
 
 func (still) Status() client.GatewayStatus { return client.GatewayStatus{State: "running"} }
 func (still) Healthy() bool                { return true }
-func (still) Restart()                     {}
+func (still) Restart() error               { return nil }
 
 func newWorld(t *testing.T) *world {
 	t.Helper()

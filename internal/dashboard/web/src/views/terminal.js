@@ -18,7 +18,7 @@ export default {
     const end = h("button", { class: "button", type: "button", disabled: true, onclick: () => shell?.end() }, "End the shell");
     const fresh = h("button", { class: "button primary", type: "button", hidden: true, onclick: () => shell?.renew() }, "New shell");
     const notice = h("div");
-    const place = h("div", { class: "terminal", role: "group", "aria-label": `Terminal of ${task}`, "aria-describedby": "terminal-keys" });
+    const place = h("div", { class: "terminal-box", role: "group", "aria-label": `Terminal of ${task}`, "aria-describedby": "terminal-keys" });
     const keys = keyRow((bytes) => shell?.type(bytes));
     root.classList.add("terminal-page");
     root.append(

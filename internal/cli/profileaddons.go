@@ -7,8 +7,8 @@ import (
 	"hermes.example/hermes/internal/configured"
 )
 
-// gatewayAddons are those of a profile whose gateway is served here. They are opened when they are needed.
-type gatewayAddons struct {
+// profileAddons are those of a profile whose gateway, or a dashboard for it, is served here. They are opened when they are needed.
+type profileAddons struct {
 	app   *app
 	agent agent
 	log   *slog.Logger
@@ -17,7 +17,7 @@ type gatewayAddons struct {
 	addons *configured.Addons
 }
 
-func (g *gatewayAddons) open() (*configured.Addons, error) {
+func (g *profileAddons) open() (*configured.Addons, error) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	if g.addons != nil {
@@ -34,7 +34,7 @@ func (g *gatewayAddons) open() (*configured.Addons, error) {
 	return g.addons, err
 }
 
-func (g *gatewayAddons) close() {
+func (g *profileAddons) close() {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	if g.addons != nil {

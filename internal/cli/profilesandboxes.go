@@ -9,9 +9,9 @@ import (
 	"hermes.example/hermes/internal/configured"
 )
 
-// gatewaySandboxes are those of a profile whose gateway is served here. They are opened when they are needed: a gateway
-// starts also where the daemon that makes its sandboxes does not answer yet.
-type gatewaySandboxes struct {
+// profileSandboxes are those of a profile whose gateway, or a dashboard for it, is served here. They are opened when they
+// are needed: a server starts also where the daemon that makes its sandboxes does not answer yet.
+type profileSandboxes struct {
 	app   *app
 	agent agent
 	log   *slog.Logger
@@ -21,7 +21,7 @@ type gatewaySandboxes struct {
 }
 
 // check says what only a change of the configuration can mend.
-func (g *gatewaySandboxes) check() error {
+func (g *profileSandboxes) check() error {
 	lookup, err := g.app.settled(g.agent)
 	if err != nil {
 		return err
@@ -36,7 +36,7 @@ func (g *gatewaySandboxes) check() error {
 	return nil
 }
 
-func (g *gatewaySandboxes) open() (*configured.Sandboxes, error) {
+func (g *profileSandboxes) open() (*configured.Sandboxes, error) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	if g.boxes != nil {
@@ -53,7 +53,7 @@ func (g *gatewaySandboxes) open() (*configured.Sandboxes, error) {
 	return g.boxes, err
 }
 
-func (g *gatewaySandboxes) close() {
+func (g *profileSandboxes) close() {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	if g.boxes != nil {
