@@ -12,6 +12,7 @@ import (
 	"hermes.example/hermes/internal/config"
 	"hermes.example/hermes/internal/dashboard"
 	"hermes.example/hermes/internal/dashboard/doorbell"
+	"hermes.example/hermes/internal/dashboard/web"
 	"hermes.example/hermes/internal/lifeline"
 	"hermes.example/hermes/internal/ready"
 )
@@ -80,7 +81,7 @@ func runDashboard(ctx context.Context, a *app, o *dashboardOptions, given func(s
 	defer bell.Close()
 	home := a.newHouse(g, log)
 	defer home.Close()
-	d, err := dashboard.New(dashboard.Options{Settings: s, Log: log, House: home, Drain: home.Drain, Bell: bell})
+	d, err := dashboard.New(dashboard.Options{Settings: s, Log: log, House: home, Drain: home.Drain, Pages: web.Handler(), Bell: bell})
 	if err != nil {
 		return settings(err)
 	}

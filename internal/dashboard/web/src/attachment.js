@@ -9,8 +9,10 @@ const longestPause = 10_000;
 const largestInput = 64 << 10; // bytes of one message
 const mostPending = 4 << 20; // bytes that were not drawn yet; above it the rest waits in the sandbox
 const fewPending = 256 << 10;
-// A shell that nobody comes back to would keep its sandbox in use for ever: bash ends itself after so many seconds at its prompt.
-const idle = { TMOUT: String(12 * 3600) };
+const mostHeld = 100; // keys
+// A shell that nobody comes back to would keep its sandbox in use for ever. Bash ends itself when it waited so many
+// seconds at its prompt.
+const idle = { TMOUT: "3600" };
 
 // attach begins. {url, id, from, size} say which command: without from it is started, as a login shell of the size {rows,
 // cols}, and otherwise taken up at the offset from. tell has the functions that are called:
@@ -27,6 +29,7 @@ export function attach({ url, id, from, size }, tell) {
   let pending = 0;
   let over = false;
   let full = false; // the connection was given up until what came is drawn
+  let held = null; // what is typed meanwhile, such as the key that stops a flood
   let waiting = 0;
 
   async function open() {
@@ -57,6 +60,7 @@ export function attach({ url, id, from, size }, tell) {
 
   function again() {
     if (over) return;
+    held = null;
     tell.state("lost");
     waiting = setTimeout(open, pause * (0.75 + Math.random() / 2));
     pause = Math.min(pause * 2, longestPause);
@@ -75,6 +79,9 @@ export function attach({ url, id, from, size }, tell) {
       begun = true;
       pause = shortestPause;
       resize(size);
+      const typed = held ?? [];
+      held = null;
+      typed.forEach(input);
       tell.state("open");
     } else if (said.type === "exit") {
       end(said.result.message || `The shell ended with ${said.result.code}.`);
@@ -96,6 +103,7 @@ export function attach({ url, id, from, size }, tell) {
     tell.output(bytes, () => drawn(bytes.length));
     if (pending > mostPending && !full) {
       full = true;
+      held = [];
       drop();
     }
   }
@@ -126,6 +134,17 @@ export function attach({ url, id, from, size }, tell) {
     return true;
   }
 
+  // input sends bytes to the command. What is typed while the connection is lost is not sent later, when nobody looks.
+  function input(bytes) {
+    if (held) {
+      if (held.length < mostHeld) held.push(bytes);
+      return;
+    }
+    for (let i = 0; i < bytes.length; i += largestInput) {
+      if (!send(bytes.subarray(i, i + largestInput))) return;
+    }
+  }
+
   function resize(next) {
     size = next;
     send(JSON.stringify({ type: "resize", term: size }));
@@ -143,12 +162,7 @@ export function attach({ url, id, from, size }, tell) {
   document.addEventListener("visibilitychange", soon);
   open();
   return {
-    // input sends bytes to the command. What is typed while the connection is lost is not sent later, when nobody looks.
-    input(bytes) {
-      for (let i = 0; i < bytes.length; i += largestInput) {
-        if (!send(bytes.subarray(i, i + largestInput))) return;
-      }
-    },
+    input,
     resize,
     interrupt: () => send(JSON.stringify({ type: "interrupt" })),
     offset: () => at,

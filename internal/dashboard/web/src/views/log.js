@@ -7,8 +7,9 @@ import { lines as ring } from "./lines.js";
 import { problem } from "../parts.js";
 
 const keep = 2000; // lines
-const near = 24; // pixels from the end that still count as being at the end
+const near = 4; // pixels from the end that still count as being at the end
 const pace = 100; // milliseconds between two drawings
+const patience = 1000; // milliseconds after which a log without lines is called empty
 
 // mountLog follows the log at a path (events "lines" with {lines} and "dropped" with {lines: N}) until the function that
 // it answers is called.
@@ -41,7 +42,7 @@ export function logView(root, { title = "Log", hint = "Nothing has been written 
   const search = h("input", { type: "search", placeholder: "Search", "aria-label": `Search in the ${title.toLowerCase()}`, oninput: () => redraw() });
   const follow = h("button", { class: "button small", type: "button", "aria-pressed": "true", onclick: () => resume() }, "Follow");
   const wrap = h("button", { class: "button small quiet", type: "button", "aria-pressed": "false", onclick: () => toggleWrap() }, "Wrap");
-  const remark = h("span", { class: "muted log-remark", role: "status" });
+  const remark = h("span", { class: "muted log-remark" });
   const trouble = h("div", null);
   const body = h("div", { class: "log", role: "log", "aria-live": "off", "aria-label": title, tabindex: 0 });
   let following = true;
@@ -51,6 +52,8 @@ export function logView(root, { title = "Log", hint = "Nothing has been written 
   let frame = 0;
   let last = 0; // when it was drawn
   let drawn = 0; // the number of the line after the last that is drawn
+  let anew = false; // what is drawn is of no use any more
+  const began = performance.now();
 
   replace(root, h("header", null, h("h2", null, title), h("div", { class: "toolbar" }, remark, search, wrap, follow)), trouble, body);
 
@@ -76,31 +79,37 @@ export function logView(root, { title = "Log", hint = "Nothing has been written 
   function draw() {
     tell();
     if (!following) return;
+    if (anew) {
+      body.replaceChildren();
+      drawn = 0;
+      anew = false;
+    }
     const wanted = search.value.toLowerCase();
     const fresh = kept.from(drawn).filter((line) => matches(line, wanted)).map((line) => element(line, wanted));
     drawn = kept.next();
     body.querySelector(".empty")?.remove();
     body.append(...fresh);
     while (body.childElementCount > keep) body.firstChild.remove();
-    if (!body.childElementCount) body.append(h("p", { class: "empty" }, wanted ? "No line has this." : hint));
+    if (!body.childElementCount && (wanted || performance.now() - began > patience)) {
+      body.append(h("p", { class: "empty" }, wanted ? "No line has this." : hint));
+    }
     body.scrollTop = body.scrollHeight;
   }
 
   function redraw() {
-    body.replaceChildren();
-    drawn = 0;
+    anew = true;
     resume();
   }
 
   function resume() {
-    if (missed) body.replaceChildren(); // what is shown and what is kept need not touch
-    if (missed) drawn = 0;
+    if (missed) anew = true; // what is shown and what is kept need not touch
     following = true;
     missed = 0;
     draw();
   }
 
   function pause() {
+    if (body.scrollHeight <= body.clientHeight) return;
     following = false;
     tell();
   }
@@ -123,7 +132,12 @@ export function logView(root, { title = "Log", hint = "Nothing has been written 
     if (atEnd && !following) resume();
     else if (!atEnd && following) pause();
   }, { passive: true });
+  // A fast log would pull somebody back to its end who moves away from it in small steps.
+  body.addEventListener("wheel", (event) => { if (event.deltaY < 0) pause(); }, { passive: true });
+  body.addEventListener("touchmove", pause, { passive: true });
+  body.addEventListener("keydown", (event) => { if (["ArrowUp", "PageUp", "Home"].includes(event.key)) pause(); });
   plan();
+  const wait = setTimeout(plan, patience + 1);
 
   return {
     push,
@@ -135,14 +149,18 @@ export function logView(root, { title = "Log", hint = "Nothing has been written 
       kept.clear();
       missed = 0;
       lost = 0;
-      redraw();
+      anew = true;
+      plan();
     },
     say(text) {
       said = text;
       plan();
     },
     fail: (error) => replace(trouble, problem(error)),
-    end: () => cancelAnimationFrame(frame),
+    end() {
+      clearTimeout(wait);
+      cancelAnimationFrame(frame);
+    },
   };
 }
 

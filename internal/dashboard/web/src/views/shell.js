@@ -17,7 +17,7 @@ export async function openShell(place, { profile, task, check, tell, modify, lea
   const restore = replaceInlineStyle();
   const terminal = new Terminal({
     cursorBlink: !matchMedia("(prefers-reduced-motion: reduce)").matches, fontFamily: getComputedStyle(place).fontFamily,
-    fontSize: matchMedia("(max-width: 680px)").matches ? 12 : 13, scrollback, theme: theme(place), allowProposedApi: false,
+    fontSize: matchMedia("(max-width: 680px)").matches ? 12 : 13, scrollback, theme: theme(place), minimumContrastRatio: 4.5,
   });
   const fit = new FitAddon();
   terminal.loadAddon(fit);
