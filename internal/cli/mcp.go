@@ -92,7 +92,7 @@ func (a *app) mcpDoor(g agent, o *mcpOptions) (door *mcp.Door, release func(), e
 	log := a.warner()
 	options.Lookup, options.Home, options.Profile, options.Serves, options.Log = lookup, g.root, g.name, true, log
 	if o.here {
-		if options.Spec, err = o.workspace(lookup); err != nil {
+		if options.Spec, err = o.workspace(options); err != nil {
 			return nil, nil, err
 		}
 	}
@@ -136,12 +136,12 @@ func newMCPDoor(g agent, boxes *configured.Sandboxes, use *configured.Addons, ta
 
 // workspace is the current directory as the sandbox's. Unless a task is named the directory has one of its own: two
 // clients in two directories must not take the sandbox from each other.
-func (o *mcpOptions) workspace(lookup config.Lookup) (*sandbox.Spec, error) {
-	c, err := config.Load(lookup)
+func (o *mcpOptions) workspace(whose configured.Options) (*sandbox.Spec, error) {
+	c, err := whose.Load()
 	if err != nil {
 		return nil, err
 	}
-	mounts, err := givenMounts(c, lookup, true, nil)
+	mounts, err := givenMounts(c, whose.Lookup, true, nil)
 	if err != nil {
 		return nil, err
 	}

@@ -92,7 +92,7 @@ func (a *app) overview(ctx context.Context) (overview, error) {
 	var looking sync.WaitGroup
 	looking.Go(func() { o.Agents, o.Services = a.lookAtServices(ctx, g) })
 	looking.Go(func() { o.Addons = a.lookAtAddons(ctx) })
-	if c, err := config.Load(a.lookup); err != nil {
+	if c, err := a.terminal(); err != nil {
 		o.Problem = err.Error()
 	} else {
 		o.Engine = a.choiceOf(c)
@@ -171,12 +171,17 @@ func (a *app) count(ctx context.Context, c config.Config, name string) engineCou
 
 func (a *app) list(ctx context.Context, c config.Config, name string) ([]sandbox.Info, error) {
 	// What of the settings is left out of account is for who uses the engine.
-	m, err := configured.OtherManager(ctx, configured.Options{Lookup: a.lookup, Makers: a.makers}, c, name)
+	o, err := a.sandboxOptions()
+	if err != nil {
+		return nil, err
+	}
+	o.Say = nil
+	m, err := configured.OtherManager(ctx, o, c, name)
 	if err != nil {
 		return nil, err
 	}
 	defer a.close(m)
-	return m.List(ctx, c.Home)
+	return m.List(ctx, o.Home)
 }
 
 func (a *app) lookAtAddons(ctx context.Context) addonCount {

@@ -70,7 +70,7 @@ type Sandboxes struct {
 // OpenSandboxes reads the configuration and finds the engine. An engine that there is not is an *UnknownEngineError.
 func OpenSandboxes(o Options) (*Sandboxes, error) {
 	o = o.completed()
-	c, err := o.load()
+	c, err := o.Load()
 	if err != nil {
 		return nil, err
 	}
@@ -111,8 +111,8 @@ func (o Options) completed() Options {
 	return o
 }
 
-// load reads the configuration. Where sandboxes are another home's than the one that has it, so are their files.
-func (o Options) load() (config.Config, error) {
+// Load reads the configuration. Where sandboxes are another home's than the one that has it, so are their files.
+func (o Options) Load() (config.Config, error) {
 	c, err := config.Load(o.Lookup)
 	if err == nil && o.Home != "" && c.SandboxRoot == filepath.Join(c.Home, "sandboxes") {
 		c.SandboxRoot = filepath.Join(o.Home, "sandboxes")
@@ -141,7 +141,7 @@ func (s *Sandboxes) current() (config.Config, error) {
 	if !s.options.Serves {
 		return s.opened, nil
 	}
-	return s.options.load()
+	return s.options.Load()
 }
 
 // Manager is what all of them come from.

@@ -154,7 +154,7 @@ const otherPatience = time.Second
 func EveryManager(o Options) ([]*sandbox.Manager, config.Config, error) {
 	o = o.completed()
 	o.Expect = "" // all tasks are meant
-	c, err := o.load()
+	c, err := o.Load()
 	if err != nil {
 		return nil, c, err
 	}
