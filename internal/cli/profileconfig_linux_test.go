@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"log/slog"
+	"net/http"
 	"os"
 	"path/filepath"
 	"strings"
@@ -101,5 +102,21 @@ func TestTheDefaultProfileUsesTheHomesConfiguration(t *testing.T) {
 		if err != nil || c.Engine != want.engine || c.Timeout.String() != want.timeout || c.SandboxRoot != filepath.Join(home, "sandboxes") {
 			t.Errorf("%q: %s, %s, %s, %v", profile, c.Engine, c.Timeout, c.SandboxRoot, err)
 		}
+	}
+}
+
+// Models that come through a gateway say themselves which task they work in.
+func TestModelsNameTheirTaskAtAGateway(t *testing.T) {
+	p := hermes(t, t.TempDir(), []string{"API_SERVER_KEY=of-a-model-here"}, "gateway", "run")
+	address := p.address()
+	for query, want := range map[string]int{"": 200, "?task=review": 200, "?task=%00": 400} {
+		r, _ := http.NewRequest("POST", address+"/mcp"+query, strings.NewReader(`{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-06-18","capabilities":{},"clientInfo":{"name":"c","version":"1"}}}`))
+		r.Header = http.Header{"Authorization": {"Bearer of-a-model-here"}, "Content-Type": {"application/json"}, "Accept": {"application/json, text/event-stream"}}
+		answer, err := http.DefaultClient.Do(r)
+		if err != nil || answer.StatusCode != want || (answer.Header.Get("Mcp-Session-Id") != "") != (want == 200) {
+			t.Errorf("%q: %v, %v", query, answer, err)
+			continue
+		}
+		answer.Body.Close()
 	}
 }

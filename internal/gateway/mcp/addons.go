@@ -61,8 +61,7 @@ func addOutside[In any](d *Door, name, title, description string, do func(call, 
 	kind.Title = title
 	tool := &mcp.Tool{Name: name, Title: title, Description: description, Annotations: &kind}
 	mcp.AddTool(d.server, tool, func(ctx context.Context, request *mcp.CallToolRequest, in In) (*mcp.CallToolResult, any, error) {
-		s := d.of(request.Session)
-		ctx, leave, err := d.enter(ctx, s)
+		s, ctx, leave, err := d.enter(ctx, request.Session)
 		if err != nil {
 			return nil, nil, err
 		}
@@ -197,7 +196,7 @@ func (d *Door) list(name string, f feature.Feature, tool backend.Tool) (listed b
 }
 
 func (d *Door) callFeature(ctx context.Context, request *mcp.CallToolRequest, f feature.Feature, tool string) (*mcp.CallToolResult, error) {
-	ctx, leave, err := d.enter(ctx, d.of(request.Session))
+	_, ctx, leave, err := d.enter(ctx, request.Session)
 	if err != nil {
 		return nil, err
 	}

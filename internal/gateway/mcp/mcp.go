@@ -22,9 +22,11 @@ import (
 
 // Options are what a door works with.
 type Options struct {
-	// Sandboxes are the profile's, and Task the one in which all sessions of the door work.
+	// Sandboxes are the profile's, and Task the one that sessions work in.
 	Sandboxes *configured.Sandboxes
 	Task      string
+	// AnyTask lets clients over HTTP name another task, with which their session begins: /mcp?task=NAME.
+	AnyTask bool
 	// Addons are the profile's; nil means that there is neither the web nor any other add-on.
 	Addons *configured.Addons
 	// Home is where what is too long for an answer is kept.
@@ -72,11 +74,10 @@ func New(o Options) *Door {
 	d.server = mcp.NewServer(&mcp.Implementation{Name: "hermes", Title: "Hermes", Version: version.Version}, &mcp.ServerOptions{
 		Instructions: d.instructions(),
 		Logger:       o.Log,
-		// A client is known from then on, so that it is noticed when it goes.
-		InitializedHandler: func(_ context.Context, r *mcp.InitializedRequest) { d.of(r.Session) },
 		//lint:ignore SA1019 log messages are how clients of all versions with sessions are told of notices
 		Capabilities: &mcp.ServerCapabilities{Logging: &mcp.LoggingCapabilities{}, Tools: &mcp.ToolCapabilities{ListChanged: true}},
 	})
+	d.server.AddReceivingMiddleware(d.welcome)
 	d.addTools()
 	if d.Addons != nil {
 		d.addWeb()
