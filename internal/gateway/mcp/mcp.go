@@ -51,8 +51,8 @@ type Door struct {
 
 	mu       sync.Mutex
 	sessions map[*mcp.ServerSession]*session
-	offered  map[string]bool // names of the add-ons' tools that are listed
-	calls    int             // under way
+	offered  map[string]string // the add-ons' tools that are listed, by their names, and whose they are
+	calls    int               // under way
 	draining bool
 	drained  chan struct{} // closed when it drains and no call is under way
 }
@@ -68,7 +68,7 @@ func New(o Options) *Door {
 	if o.look == 0 {
 		o.look = lookEvery
 	}
-	d := &Door{Options: o, sessions: make(map[*mcp.ServerSession]*session), offered: make(map[string]bool),
+	d := &Door{Options: o, sessions: make(map[*mcp.ServerSession]*session), offered: make(map[string]string),
 		looks: make(chan struct{}, 1), drained: make(chan struct{})}
 	d.life, d.stop = context.WithCancel(context.Background())
 	d.server = mcp.NewServer(&mcp.Implementation{Name: "hermes", Title: "Hermes", Version: version.Version}, &mcp.ServerOptions{
