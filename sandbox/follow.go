@@ -40,7 +40,7 @@ type Offsets struct{ Stdout, Stderr int64 }
 // Follow waits for the end of a command that was started under an id, and passes on
 // its output from where the caller is. When ctx is over only the waiting is: a
 // Detached command goes on, and any other one too as long as somebody follows it.
-// ErrNoCommand means that the sandbox knows none of that id.
+// ErrNoCommand means that the sandbox knows none of that id, ErrRefused that nobody can be where the caller says it is.
 func (s *Sandbox) Follow(ctx context.Context, id string, f Following) (Result, error) {
 	if id == "" || f.From.Stdout < 0 || f.From.Stderr < 0 {
 		return Result{}, errors.New("cannot follow a command: it needs an id, and offsets that are not negative")
@@ -97,6 +97,8 @@ func idError(err error) error {
 		return ErrNoCommand
 	case wire.FailureReused:
 		return ErrIDReused
+	case wire.FailureBadRequest:
+		return &refusal{failure}
 	}
 	return err
 }

@@ -17,11 +17,19 @@ import (
 // agent is whose files a command is about: a profile of a home.
 type agent struct {
 	root, name string
-	// lookup is the environment with the profile's directory as its home.
-	lookup config.Lookup
+	// environment is the caller's.
+	environment config.Lookup
 }
 
 func (g agent) dir() string { return profile.Dir(g.root, g.name) }
+
+// lookup is the environment with the profile's directory as its home.
+func (g agent) lookup(name string) (string, bool) {
+	if name == "HERMES_HOME" {
+		return g.dir(), true
+	}
+	return g.environment(name)
+}
 
 // agent finds the profile that the command line names, else that of HERMES_HOME.
 func (a *app) agent() (agent, error) {
@@ -44,14 +52,7 @@ func (a *app) agent() (agent, error) {
 
 // agentOf is a profile of a home.
 func (a *app) agentOf(root, name string) agent {
-	g := agent{root: root, name: name}
-	g.lookup = func(name string) (string, bool) {
-		if name == "HERMES_HOME" {
-			return g.dir(), true
-		}
-		return a.lookup(name)
-	}
-	return g
+	return agent{root: root, name: name, environment: a.lookup}
 }
 
 // settled is a profile's environment with its own variables. What has no meaning in their file is said.
@@ -60,6 +61,17 @@ func (a *app) settled(g agent) (config.Lookup, error) {
 	for _, line := range ignored {
 		a.say("%s", line)
 	}
+	return lookup, err
+}
+
+// terminal is the environment that the configuration of the profile's sandboxes is read in: that of its gateway. The
+// default profile's is the caller's own. A name that no profile has is only a name, and the home's configuration counts.
+func (g agent) terminal() (config.Lookup, error) {
+	if _, err := os.Stat(g.dir()); g.name == profile.Default || errors.Is(err, fs.ErrNotExist) {
+		g.name = profile.Default
+		return g.lookup, nil
+	}
+	lookup, _, err := config.WithEnvFile(g.lookup) // what has no meaning there is for the gateway to say
 	return lookup, err
 }
 

@@ -73,6 +73,8 @@ func (a *app) say(format string, args ...any) {
 // tell says a line that is no format.
 func (a *app) tell(line string) { a.say("%s", line) }
 
+const profileUsage = "agent `NAME` within the home (default that of HERMES_HOME)"
+
 // newRoot puts the commands together.
 func newRoot(a *app) *cobra.Command {
 	root := newGroup("hermes", "A home for an AI agent: places in which its commands run",
@@ -86,7 +88,7 @@ func newRoot(a *app) *cobra.Command {
 	root.AddCommand(newRun(a), newSandbox(a), newDoctor(a), newVersion(a), newBench(a), newCompletion(a), newInit(a))
 	root.AddCommand(newConfig(a), newDashboard(a), newAddon(a), newTools(a), newMCP(a))
 	addImages(a, root)
-	root.PersistentFlags().StringVarP(&a.profile, "profile", "p", "", "agent `NAME` within the home (default that of HERMES_HOME)")
+	root.PersistentFlags().StringVarP(&a.profile, "profile", "p", "", profileUsage)
 	addSupervision(a, root)
 	addBare(a, root)
 	addVersionFlag(a, root)

@@ -24,7 +24,7 @@ func newCommit(a *app) *cobra.Command {
 		ValidArgsFunction: a.completeTasks,
 		RunE:              func(cmd *cobra.Command, args []string) error { return runCommit(cmd.Context(), a, &o, args) },
 	}
-	o.addProfile(cmd)
+	o.addProfile(a, cmd)
 	o.addEngine(cmd)
 	cmd.Flags().BoolVar(&o.json, "json", false, "print a JSON array of what was changed")
 	return cmd

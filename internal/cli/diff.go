@@ -26,7 +26,7 @@ func newDiff(a *app) *cobra.Command {
 		ValidArgsFunction: a.completeTasks,
 		RunE:              func(cmd *cobra.Command, args []string) error { return runDiff(cmd.Context(), a, &o, args) },
 	}
-	o.addProfile(cmd)
+	o.addProfile(a, cmd)
 	o.addEngine(cmd)
 	cmd.Flags().BoolVar(&o.json, "json", false, "print a JSON array")
 	return cmd

@@ -19,7 +19,7 @@ func newDiscard(a *app) *cobra.Command {
 		ValidArgsFunction:     a.completeTasks,
 		RunE:                  func(cmd *cobra.Command, args []string) error { return runDiscard(cmd.Context(), a, &o, args) },
 	}
-	o.addProfile(cmd)
+	o.addProfile(a, cmd)
 	o.addEngine(cmd)
 	cmd.Flags().BoolVar(&o.json, "json", false, "print one JSON object")
 	return cmd

@@ -9,7 +9,6 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"hermes.example/hermes/internal/config"
 	"hermes.example/hermes/internal/doctor"
 )
 
@@ -42,7 +41,11 @@ func newDoctor(a *app) *cobra.Command {
 }
 
 func runDoctor(ctx context.Context, a *app, asJSON bool) error {
-	c, err := config.Load(a.lookup)
+	o, err := a.sandboxOptions()
+	if err != nil {
+		return err
+	}
+	c, err := o.Load()
 	if err != nil {
 		return err
 	}
@@ -50,7 +53,7 @@ func runDoctor(ctx context.Context, a *app, asJSON bool) error {
 	if err != nil {
 		return cannot("find this program", err)
 	}
-	found := doctor.Run(ctx, doctor.Options{Config: c, Lookup: a.lookup, Inside: []string{hermes, "doctor", "--" + insideFlag}})
+	found := doctor.Run(ctx, doctor.Options{Config: c, Lookup: o.Lookup, Inside: []string{hermes, "doctor", "--" + insideFlag}})
 	if ctx.Err() != nil {
 		return ctx.Err()
 	}

@@ -46,7 +46,7 @@ func newExec(a *app) *cobra.Command {
 }
 
 func runExec(ctx context.Context, a *app, o *execOptions, argv []string) error {
-	c, err := config.Load(a.lookup)
+	c, err := a.terminal()
 	if err != nil {
 		return err
 	}

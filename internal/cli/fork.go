@@ -31,7 +31,7 @@ func newFork(a *app) *cobra.Command {
 		ValidArgsFunction: a.completeTasks,
 		RunE:              func(cmd *cobra.Command, args []string) error { return runFork(cmd.Context(), a, &o, args) },
 	}
-	o.addProfile(cmd)
+	o.addProfile(a, cmd)
 	o.addEngine(cmd)
 	cmd.Flags().IntVarP(&o.number, "number", "n", 1, "how many, when they are not named")
 	cmd.Flags().BoolVar(&o.json, "json", false, "print a JSON array of their tasks")

@@ -8,7 +8,7 @@ type gatewayMCP struct {
 	addons    *profileAddons
 }
 
-// gatewayTask is the task that models work in which come through a gateway.
+// gatewayTask is the task that models work in which come through a gateway and name none.
 const gatewayTask = "default"
 
 func (g *gatewayMCP) open() (*mcp.Door, error) {
@@ -24,5 +24,5 @@ func (g *gatewayMCP) open() (*mcp.Door, error) {
 	if err != nil {
 		return nil, err
 	}
-	return newMCPDoor(g.sandboxes.agent, boxes, use, gatewayTask, lookup, g.sandboxes.log)
+	return newMCPDoor(g.sandboxes.agent, mcp.Options{Sandboxes: boxes, Addons: use, Task: gatewayTask, AnyTask: true, Log: g.sandboxes.log}, lookup)
 }

@@ -5,7 +5,6 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"hermes.example/hermes/internal/config"
 	"hermes.example/hermes/internal/image"
 	"hermes.example/hermes/sandbox/engine/native"
 )
@@ -22,14 +21,14 @@ func addImages(a *app, root *cobra.Command) {
 	root.AddCommand(group)
 }
 
-// images opens the store of the configured home.
+// images opens the store of the home, which all profiles share.
 func (a *app) images() (*image.Store, string, error) {
-	c, err := config.Load(a.lookup)
+	g, err := a.agent()
 	if err != nil {
 		return nil, "", err
 	}
-	store, err := native.Images(c.Home)
-	return store, c.Home, err
+	store, err := native.Images(g.root)
+	return store, g.root, err
 }
 
 // named lists the images that people gave a name to.

@@ -39,14 +39,14 @@ func newLs(a *app) *cobra.Command {
 type sandboxRow struct{ client.Sandbox }
 
 func runLs(ctx context.Context, a *app, o *lsOptions) error {
-	managers, c, err := o.everyManager(a)
+	managers, home, _, err := o.everyManager(a)
 	if err != nil {
 		return err
 	}
 	rows := []sandboxRow{} // a list, also when it is empty
 	for _, m := range managers {
 		defer a.close(m)
-		infos, err := m.List(ctx, c.Home)
+		infos, err := m.List(ctx, home)
 		if err != nil {
 			return cannot("list sandboxes", err)
 		}

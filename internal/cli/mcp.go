@@ -92,7 +92,7 @@ func (a *app) mcpDoor(g agent, o *mcpOptions) (door *mcp.Door, release func(), e
 	log := a.warner()
 	options.Lookup, options.Home, options.Profile, options.Serves, options.Log = lookup, g.root, g.name, true, log
 	if o.here {
-		if options.Spec, err = o.workspace(lookup); err != nil {
+		if options.Spec, err = o.workspace(options); err != nil {
 			return nil, nil, err
 		}
 	}
@@ -106,7 +106,7 @@ func (a *app) mcpDoor(g agent, o *mcpOptions) (door *mcp.Door, release func(), e
 		if options.Spec != nil {
 			options.Spec.Ephemeral = !boxes.KeepsFiles()
 		}
-		door, err = newMCPDoor(g, boxes, use, o.task, lookup, log)
+		door, err = newMCPDoor(g, mcp.Options{Sandboxes: boxes, Addons: use, Task: o.task, Log: log}, lookup)
 	}
 	if err != nil {
 		return nil, nil, errors.Join(err, boxes.Close())
@@ -122,26 +122,27 @@ func (a *app) warner() *slog.Logger {
 	return slog.New(slog.NewTextHandler(a.stderr, &slog.HandlerOptions{Level: slog.LevelWarn}))
 }
 
-func newMCPDoor(g agent, boxes *configured.Sandboxes, use *configured.Addons, task string, lookup config.Lookup, log *slog.Logger) (*mcp.Door, error) {
-	tools, err := boxes.Config().Tools()
-	if err != nil {
+// newMCPDoor makes a door with what a profile's configuration says about tools.
+func newMCPDoor(g agent, o mcp.Options, lookup config.Lookup) (_ *mcp.Door, err error) {
+	if o.Settings, err = o.Sandboxes.Config().Tools(); err != nil {
 		return nil, err
 	}
-	secrets := func() []config.Secret {
+	o.Home = g.dir()
+	o.Secrets = func() []config.Secret {
 		key, _ := lookup("API_SERVER_KEY")
 		return []config.Secret{config.NewSecret(key)}
 	}
-	return mcp.New(mcp.Options{Sandboxes: boxes, Task: task, Addons: use, Home: g.dir(), Settings: tools, Secrets: secrets, Log: log}), nil
+	return mcp.New(o), nil
 }
 
 // workspace is the current directory as the sandbox's. Unless a task is named the directory has one of its own: two
 // clients in two directories must not take the sandbox from each other.
-func (o *mcpOptions) workspace(lookup config.Lookup) (*sandbox.Spec, error) {
-	c, err := config.Load(lookup)
+func (o *mcpOptions) workspace(whose configured.Options) (*sandbox.Spec, error) {
+	c, err := whose.Load()
 	if err != nil {
 		return nil, err
 	}
-	mounts, err := givenMounts(c, lookup, true, nil)
+	mounts, err := givenMounts(c, whose.Lookup, true, nil)
 	if err != nil {
 		return nil, err
 	}

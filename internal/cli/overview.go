@@ -7,7 +7,6 @@ import (
 	"sync"
 	"time"
 
-	"hermes.example/hermes/internal/config"
 	"hermes.example/hermes/internal/survey"
 	"hermes.example/hermes/internal/version"
 	"hermes.example/hermes/sandbox"
@@ -73,11 +72,11 @@ func (a *app) overview(ctx context.Context) (overview, error) {
 	var looking sync.WaitGroup
 	looking.Go(func() { o.Agents, o.Services = a.lookAtServices(ctx, g) })
 	looking.Go(func() { o.Addons = survey.AddonsOf(ctx, a.addons(nil)) })
-	if c, err := config.Load(a.lookup); err != nil {
+	if s, err := a.surveyed(); err != nil {
 		o.Problem = err.Error()
 	} else {
-		o.Engine = survey.Chosen(c, a.engineNames())
-		listed := a.listEngines(ctx, c)
+		o.Engine = survey.Chosen(s.Config, a.engineNames())
+		listed := a.listEngines(ctx, g.root, s)
 		o.Engine.Judge(listed)
 		o.Sandboxes = counts(listed)
 	}
@@ -86,11 +85,21 @@ func (a *app) overview(ctx context.Context) (overview, error) {
 	return o, nil
 }
 
-// listEngines asks all engines for the sandboxes of the home.
-func (a *app) listEngines(ctx context.Context, c config.Config) []survey.Listed {
-	engines := survey.Engines{Home: c.Home, Makers: a.engines()}
+// surveyed is the configuration of the sandboxes that are meant, and where it is read.
+func (a *app) surveyed() (survey.Settings, error) {
+	o, err := a.sandboxOptions()
+	if err != nil {
+		return survey.Settings{}, err
+	}
+	c, err := o.Load()
+	return survey.Settings{Lookup: o.Lookup, Config: c}, err
+}
+
+// listEngines asks all engines for the sandboxes of a home.
+func (a *app) listEngines(ctx context.Context, home string, s survey.Settings) []survey.Listed {
+	engines := survey.Engines{Home: home, Makers: a.engines()}
 	defer engines.Close()
-	return engines.List(ctx, survey.Settings{Lookup: a.lookup, Config: c})
+	return engines.List(ctx, s)
 }
 
 // counts are how many sandboxes the engines have, in the order of their names.

@@ -5,11 +5,16 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
 	"strings"
 
 	"github.com/spf13/cobra"
 
+	"hermes.example/hermes/internal/config"
 	"hermes.example/hermes/internal/mounts"
+	"hermes.example/hermes/internal/profile"
 	"hermes.example/hermes/sandbox"
 )
 
@@ -39,7 +44,7 @@ func newPrune(a *app) *cobra.Command {
 }
 
 func runPrune(ctx context.Context, a *app, o *pruneOptions) error {
-	managers, c, err := o.everyManager(a)
+	managers, home, c, err := o.everyManager(a)
 	if err != nil {
 		return err
 	}
@@ -47,24 +52,38 @@ func runPrune(ctx context.Context, a *app, o *pruneOptions) error {
 		defer a.close(m)
 	}
 	if o.all && !o.yes && isTerminal(a.stdin) {
-		if err := a.confirm(ctx, fmt.Sprintf("Remove all sandboxes of %s with all their files? [y/N] ", printable(c.Home))); err != nil {
+		if err := a.confirm(ctx, fmt.Sprintf("Remove all sandboxes of %s with all their files? [y/N] ", printable(home))); err != nil {
 			return err
 		}
 	}
 	var report sandbox.PruneReport
 	for _, m := range managers {
-		r, pruneErr := m.Prune(ctx, c.Home, o.all)
+		r, pruneErr := m.Prune(ctx, home, o.all)
 		report.Removed, report.Kept = append(report.Removed, r.Removed...), append(report.Kept, r.Kept...)
 		report.Leftovers += r.Leftovers
 		err = errors.Join(err, pruneErr)
 	}
 	if o.all {
-		err = errors.Join(err, mounts.Forget(c))
+		err = errors.Join(err, forgetMounts(c, home))
 	}
 	if writeErr := o.tell(a, report); err == nil {
 		err = writeErr
 	}
 	return cannot("prune", err)
+}
+
+// forgetMounts removes what was copied for the mounts of all profiles of a home.
+func forgetMounts(c config.Config, home string) error {
+	named, err := os.ReadDir(filepath.Join(home, "profiles"))
+	if errors.Is(err, fs.ErrNotExist) {
+		err = nil
+	}
+	for _, entry := range named {
+		c.Home = profile.Dir(home, entry.Name())
+		err = errors.Join(err, mounts.Forget(c))
+	}
+	c.Home = home
+	return errors.Join(err, mounts.Forget(c))
 }
 
 func (o *pruneOptions) tell(a *app, r sandbox.PruneReport) error {

@@ -22,7 +22,7 @@ func newRun(a *app) *cobra.Command {
 			"hermes run -it -- bash                       # look around",
 		Annotations: map[string]string{kindAnnotation: "yes"},
 		RunE: func(cmd *cobra.Command, args []string) error {
-			o.task, o.profile, o.spec.ephemeral = randomTask(), "default", true
+			o.task, o.spec.ephemeral = randomTask(), true
 			return runExec(cmd.Context(), a, &o, args)
 		},
 	}

@@ -5,7 +5,6 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"hermes.example/hermes/internal/config"
 	"hermes.example/hermes/internal/forward"
 	"hermes.example/hermes/sandbox"
 )
@@ -36,7 +35,7 @@ func runShell(ctx context.Context, a *app, o *execOptions) error {
 	if !isTerminal(a.stdin) {
 		return usagef("cannot open a shell: standard input is not a terminal; use %q", "hermes sandbox exec")
 	}
-	c, err := config.Load(a.lookup)
+	c, err := a.terminal()
 	if err != nil {
 		return err
 	}

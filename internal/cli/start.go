@@ -7,7 +7,6 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"hermes.example/hermes/internal/config"
 	"hermes.example/hermes/internal/forward"
 	"hermes.example/hermes/sandbox"
 )
@@ -52,7 +51,7 @@ func newStart(a *app) *cobra.Command {
 }
 
 func runStart(ctx context.Context, a *app, o *startOptions, argv []string) error {
-	c, err := config.Load(a.lookup)
+	c, err := a.terminal()
 	if err != nil {
 		return err
 	}

@@ -16,14 +16,14 @@ import (
 
 // target says which sandbox is meant.
 type target struct {
-	task, profile, engine string
-	engineGiven           func() bool // nil for commands without the flag
+	task, engine string
+	engineGiven  func() bool // nil for commands without the flag
 }
 
 // addTarget adds all that says which sandbox is meant.
 func (t *target) addTarget(a *app, cmd *cobra.Command) {
 	t.addTask(a, cmd)
-	t.addProfile(cmd)
+	t.addProfile(a, cmd)
 	t.addEngine(cmd)
 }
 
@@ -32,8 +32,9 @@ func (t *target) addTask(a *app, cmd *cobra.Command) {
 	mustComplete(cmd, "task", a.completeTasks)
 }
 
-func (t *target) addProfile(cmd *cobra.Command) {
-	cmd.Flags().StringVarP(&t.profile, "profile", "p", "default", "agent `NAME` within the home")
+// addProfile adds the flag that every command has, for the help of those that are about the sandboxes of a profile.
+func (t *target) addProfile(a *app, cmd *cobra.Command) {
+	cmd.Flags().StringVarP(&a.profile, "profile", "p", "", profileUsage)
 }
 
 func (t *target) addEngine(cmd *cobra.Command) {
@@ -44,7 +45,11 @@ func (t *target) addEngine(cmd *cobra.Command) {
 
 // options are what the target says about its sandbox, with who is told about it.
 func (t *target) options(a *app) (configured.Options, error) {
-	o := configured.Options{Lookup: a.lookup, Profile: t.profile, Expect: t.task, Say: a.tell, Progress: a.newFetching(), Makers: a.makers}
+	o, err := a.sandboxOptions()
+	if err != nil {
+		return o, err
+	}
+	o.Expect, o.Progress = t.task, a.newFetching()
 	if t.engineGiven != nil && t.engineGiven() {
 		if !slices.Contains(a.engineNames(), t.engine) {
 			return o, usagef("cannot use the engine %q: this hermes has %s", t.engine, strings.Join(a.engineNames(), ", "))
@@ -52,6 +57,26 @@ func (t *target) options(a *app) (configured.Options, error) {
 		o.Engine = t.engine
 	}
 	return o, nil
+}
+
+// sandboxOptions are whose sandboxes are meant, with the configuration that the gateway of that profile has: both find the
+// same sandbox for a task.
+func (a *app) sandboxOptions() (configured.Options, error) {
+	g, err := a.agent()
+	if err != nil {
+		return configured.Options{}, err
+	}
+	lookup, err := g.terminal()
+	return configured.Options{Lookup: lookup, Home: g.root, Profile: g.name, Say: a.tell, Makers: a.makers}, err
+}
+
+// terminal is the configuration of the sandboxes that are meant.
+func (a *app) terminal() (config.Config, error) {
+	o, err := a.sandboxOptions()
+	if err != nil {
+		return config.Config{}, err
+	}
+	return o.Load()
 }
 
 // open loads the configuration and returns the sandboxes of the target's profile and engine.
@@ -83,14 +108,15 @@ func (a *app) engines() map[string]configured.Maker {
 	return configured.Makers()
 }
 
-// everyManager returns the managers of the engines that a command without --engine is about, that of the target first.
-func (t *target) everyManager(a *app) ([]*sandbox.Manager, config.Config, error) {
+// everyManager returns the managers of the engines that a command without --engine is about, that of the target first,
+// and the home whose sandboxes they have.
+func (t *target) everyManager(a *app) (all []*sandbox.Manager, home string, c config.Config, err error) {
 	o, err := t.options(a)
 	if err != nil {
-		return nil, config.Config{}, err
+		return nil, "", config.Config{}, err
 	}
-	all, c, err := configured.EveryManager(o)
-	return all, c, unknownEngine(err)
+	all, c, err = configured.EveryManager(o)
+	return all, o.Home, c, unknownEngine(err)
 }
 
 // close gives up what a manager holds. What fails here cannot change how the

@@ -133,14 +133,7 @@ func (w *upWatch) dashboardURL(ctx context.Context) (open, problem string) {
 
 // gatewayURL is where the gateway of a profile listens; nothing where that is any free port.
 func (w *upWatch) gatewayURL(name string) string {
-	root := w.root
-	g := agent{root: root, name: name, lookup: func(variable string) (string, bool) {
-		if variable == "HERMES_HOME" {
-			return profile.Dir(root, name), true
-		}
-		return w.app.lookup(variable)
-	}}
-	lookup, _, err := config.WithEnvFile(g.lookup)
+	lookup, _, err := config.WithEnvFile(w.app.agentOf(w.root, name).lookup)
 	if err != nil {
 		return ""
 	}

@@ -176,6 +176,8 @@ type Offered struct {
 	State   addon.State    `json:"state"`
 	Tools   []backend.Tool `json:"tools"`
 	Reason  string         `json:"reason,omitempty"`
+	// Failed says that it is there and did not answer; the next time it may.
+	Failed bool `json:"-"`
 }
 
 // together is how many backends are started at once.
@@ -202,7 +204,7 @@ func (a *Addons) Offered(ctx context.Context) []Offered {
 			defer func() { <-places }()
 			tools, err := a.Tools(ctx, f)
 			if err != nil {
-				to.State, to.Reason = addon.Unavailable, err.Error()
+				to.State, to.Reason, to.Failed = addon.Unavailable, err.Error(), true
 				return
 			}
 			to.Tools = tools

@@ -10,7 +10,9 @@ import (
 	"sync"
 	"time"
 
+	"hermes.example/hermes/client"
 	"hermes.example/hermes/internal/config"
+	"hermes.example/hermes/internal/gateway/api"
 	"hermes.example/hermes/internal/listen"
 )
 
@@ -28,14 +30,19 @@ func ServeMCP(ctx context.Context, s config.Gateway, door MCP, log *slog.Logger,
 	if err != nil {
 		return err
 	}
-	mux := http.NewServeMux()
-	mux.HandleFunc("GET "+healthPath, func(w http.ResponseWriter, _ *http.Request) {
-		w.Header().Set("Content-Type", "application/json")
-		fmt.Fprintln(w, `{"status":"ok"}`)
+	inner := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		switch r.URL.Path {
+		case healthPath:
+			w.Header().Set("Content-Type", "application/json")
+			fmt.Fprintln(w, `{"status":"ok"}`)
+		case mcpPath:
+			door.ServeHTTP(w, r)
+		default:
+			api.Refuse(w, api.Problem(client.CodeNoSuchRoute, "there is no such route here: MCP is served at "+mcpPath))
+		}
 	})
-	mux.Handle(mcpPath, door)
 	keeper := newDoorkeeper(s, nil, func() bool { return ctx.Err() != nil })
-	server := newServer(keeper.guard(mux), s, log)
+	server := newServer(keeper.guard(inner), s, log)
 	failed := make(chan error, 1)
 	go func() { failed <- server.Serve(listener) }()
 	log.Info("listening", "address", listener.Addr().String(), "path", mcpPath)

@@ -173,6 +173,25 @@ func TestAKeyRunsOnce(t *testing.T) {
 	}
 }
 
+// A command that had ended before its sandbox was removed did not run then, and nobody says so. It is not run again.
+func TestAKeyOutlivesItsSandbox(t *testing.T) {
+	s := newSite(t, nil)
+	const path = "/v1/sandboxes/work"
+	body := command(client.Exec{Line: "echo ran >>ran; cat ran"})
+	s.ask("POST", path+"/exec", body, client.IdempotencyKey, "once")
+	if r := s.ask("DELETE", path, ""); r.StatusCode >= 300 {
+		t.Fatalf("%d %s", r.StatusCode, r.body)
+	}
+	var out client.ExecOutput
+	s.ask("POST", path+"/exec", body, client.IdempotencyKey, "once").into(t, 200, &out)
+	if out.Result.Reason != sandbox.Lost || strings.Contains(out.Result.Message, "was running") || !strings.Contains(out.Result.Message, "not known") {
+		t.Errorf("%+v", out.Result)
+	}
+	if out := s.exec("work", "cat ran"); out.Stdout.Text != "ran\n" {
+		t.Errorf("it ran: %q", out.Stdout.Text)
+	}
+}
+
 // A command without a key ends with its caller, and one with a key does not.
 func TestWhoGoesAwayTakesACommandAlongUnlessItHasAKey(t *testing.T) {
 	s := newSite(t, nil)
@@ -391,6 +410,23 @@ func TestAGapIsTold(t *testing.T) {
 	s.ask("GET", path+"/much", "").into(t, 200, &out)
 	if out.Stdout.Bytes != all || out.Stdout.Omitted != all-int64(len(out.Stdout.Data())) || len(out.Stdout.Data()) > 1<<20 {
 		t.Errorf("%d bytes, %d omitted, %d came", out.Stdout.Bytes, out.Stdout.Omitted, len(out.Stdout.Data()))
+	}
+}
+
+// Nobody has more of a command than it has written: who says so is told, and does not wait for bytes that are his already.
+func TestAPositionBeyondTheEndIsRefused(t *testing.T) {
+	s := newSite(t, nil)
+	const path = "/v1/sandboxes/work/exec"
+	s.ask("POST", path, command(client.Exec{Line: "printf 12345; printf 123 >&2"}), client.IdempotencyKey, "short")
+	for at, refused := range map[string]bool{"5-3": false, "0-0": false, "6-3": true, "5-4": true, "9223372036854775807-0": true} {
+		r := s.ask("GET", path+"/short", "", "Accept", "text/event-stream", "Last-Event-ID", at)
+		if text := string(r.body); !refused && !strings.Contains(text, "event: exit") || refused && !(strings.Contains(text, "unprocessable") && strings.Contains(text, "beyond")) {
+			t.Errorf("from %s: %d %s", at, r.StatusCode, text)
+		}
+	}
+	k := s.attach("work", client.AttachRequest{Type: client.AttachFollow, ID: "short", From: &client.Position{Stdout: 6}})
+	if last := k.until(client.AttachProblem); last.Problem.Code != client.CodeUnprocessable {
+		t.Errorf("by WebSocket: %+v", last)
 	}
 }
 

@@ -63,6 +63,10 @@ func (k *doorkeeper) pass(w http.ResponseWriter, r *http.Request, inner http.Han
 	h := w.Header()
 	h.Set("Cache-Control", "no-store")
 	h.Set("X-Content-Type-Options", "nosniff")
+	shown := k.opens(r)
+	if !shown {
+		h.Set("Connection", "close") // only who has the key may keep a connection without a request
+	}
 	if p := k.foreign(w, r); p != nil {
 		refuse(w, r, p)
 		return
@@ -75,7 +79,7 @@ func (k *doorkeeper) pass(w http.ResponseWriter, r *http.Request, inner http.Han
 		inner.ServeHTTP(w, r)
 		return
 	}
-	if !k.opens(r) {
+	if !shown {
 		h.Set("WWW-Authenticate", "Bearer")
 		refuse(w, r, api.Problem(client.CodeUnauthorized, k.refusal()))
 		return
@@ -110,7 +114,9 @@ func refuse(w http.ResponseWriter, r *http.Request, p *client.Problem) {
 // foreign refuses what came by a name that is not this gateway's, or from a page of somebody else's: a browser says
 // both, whoever wrote the page.
 func (k *doorkeeper) foreign(w http.ResponseWriter, r *http.Request) *client.Problem {
-	if !k.hosts.Allow(r.Host) {
+	// A browser always says by which name it asks. What is too old to do so may look whether the gateway is there.
+	nameless := r.Host == "" && r.URL.Path == healthPath
+	if !nameless && !k.hosts.Allow(r.Host) {
 		return api.Problem(client.CodeForeignHost, "this gateway is not asked for by that name; add the name to API_SERVER_HOSTS if it is its own")
 	}
 	origins := r.Header.Values("Origin")

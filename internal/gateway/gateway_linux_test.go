@@ -164,7 +164,9 @@ func TestNothingIsAnsweredBeforeTheGate(t *testing.T) {
 		"OPTIONS * HTTP/1.1\r\nHost: localhost\r\n":                               "401",
 		"OPTIONS * HTTP/1.1\r\nHost: evil.example\r\n":                            "421",
 		"GET http://evil.example/health HTTP/1.1\r\nHost: localhost\r\n":          "421",
-		"GET /health HTTP/1.0\r\n":                                                "421",
+		"GET /health HTTP/1.0\r\n":                                                "200", // which is no browser
+		"GET /v1/status HTTP/1.0\r\nAuthorization: Bearer " + key + "\r\n":        "421",
+		"GET /health HTTP/1.0\r\nHost: evil.example\r\n":                          "421",
 		"GET /health HTTP/1.1\r\nHost: localhost\r\nHost: evil.example\r\n":       "400",
 		"GET /health HTTP/1.1\r\nHost: localhost.\r\n":                            "421",
 		"GET /health HTTP/1.1\r\nHost: LOCALHOST:1\r\n":                           "200",

@@ -157,3 +157,36 @@ func TestASlowReaderCostsNoMemory(t *testing.T) {
 		t.Errorf("%d bytes came, of %d", came, all)
 	}
 }
+
+// Who has shown no key keeps no connection: not one that was refused, and not one that only asked how the gateway is.
+func TestOnlyTheKeyKeepsAConnection(t *testing.T) {
+	r := start(t, nil)
+	for request, kept := range map[string]bool{
+		"GET /health HTTP/1.1\r\nHost: localhost\r\n":                                              false,
+		"GET /v1/status HTTP/1.1\r\nHost: localhost\r\n":                                           false,
+		"GET /v1/status HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer wrong\r\n":            false,
+		"GET /v1/status HTTP/1.1\r\nHost: evil.example\r\n":                                        false,
+		"GET /v1/status HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer " + key + "\r\n":      true,
+		"GET /health HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer " + key + "\r\n":         true,
+		"OPTIONS /v1/status HTTP/1.1\r\nHost: localhost\r\nAccess-Control-Request-Method: GET\r\n": false,
+	} {
+		conn, err := net.Dial("tcp", strings.TrimPrefix(r.url, "http://"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		conn.SetDeadline(time.Now().Add(10 * time.Second))
+		io.WriteString(conn, request+"\r\n")
+		in := bufio.NewReader(conn)
+		response, err := http.ReadResponse(in, nil)
+		if err != nil {
+			t.Fatalf("%q: %v", request, err)
+		}
+		io.Copy(io.Discard, response.Body)
+		io.WriteString(conn, "GET /health HTTP/1.1\r\nHost: localhost\r\n\r\n")
+		_, err = http.ReadResponse(in, nil)
+		if (err == nil) != kept {
+			t.Errorf("%q: kept should be %v, %v", request, kept, err)
+		}
+		conn.Close()
+	}
+}

@@ -1,6 +1,7 @@
 package gateway
 
 import (
+	"io"
 	"io/fs"
 	"net/http"
 	"os"
@@ -160,4 +161,29 @@ func TestPagesThatMayAsk(t *testing.T) {
 	}
 	s.ask("GET", "/v1/status", "", "Origin", "http://agent.example").refused(t, client.CodeForeignOrigin)
 	s.ask("OPTIONS", "/v1/status", "", "Origin", "https://evil.example", "Access-Control-Request-Method", "GET").refused(t, client.CodeForeignOrigin)
+}
+
+// A path that is written otherwise than the table has it is no route, and nobody is led to one by a page for people.
+func TestAPathInAnotherFormIsNoRoute(t *testing.T) {
+	s := newSite(t, nil)
+	for _, path := range []string{"//v1/status", "/v1//status", "/v1/./status", "/v1/../v1/status", "/v1/status/", "/x/../mcp", "//mcp", "//"} {
+		r, err := http.NewRequest("GET", s.url, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		r.URL.Path = path
+		r.Header.Set("Authorization", "Bearer "+key)
+		response, err := http.DefaultTransport.RoundTrip(r) // which follows nothing
+		if err != nil {
+			t.Fatal(err)
+		}
+		body, _ := io.ReadAll(response.Body)
+		response.Body.Close()
+		if response.StatusCode != 404 || response.Header.Get("Content-Type") != "application/problem+json" || !strings.Contains(string(body), "no_such_route") {
+			t.Errorf("%s: %d %s", path, response.StatusCode, body)
+		}
+	}
+	if out := s.exec("a%2F..%2Fb", "echo $?"); out.Stdout.Text != "0\n" {
+		t.Errorf("a task with such a name: %+v", out)
+	}
 }

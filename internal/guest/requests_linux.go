@@ -1,6 +1,7 @@
 package guest
 
 import (
+	"fmt"
 	"net"
 	"strconv"
 	"sync"
@@ -40,6 +41,10 @@ func (s *Server) serveAttach(stream net.Conn, r *wire.Reader, w *wire.Writer, re
 	switch {
 	case c != nil:
 		<-c.ready
+		if why := c.beyond(req); why != "" {
+			fail(w, wire.FailureBadRequest, why)
+			return
+		}
 		s.carry(stream, r, w, c, wire.Started{PID: c.pid, Known: true}, req)
 	case s.journal.has(req.ID):
 		w.WriteMessage(wire.TypeStarted, wire.Started{Known: true})
@@ -49,8 +54,26 @@ func (s *Server) serveAttach(stream net.Conn, r *wire.Reader, w *wire.Writer, re
 	}
 }
 
+// beyond says what is wrong with a position that a caller cannot have been at: nobody has more than was written.
+func (c *command) beyond(at wire.Attach) string {
+	if c.stdout == nil {
+		return ""
+	}
+	for _, stream := range []struct {
+		name string
+		out  *output
+		at   int64
+	}{{"output", c.stdout, at.Stdout}, {"error output", c.stderr, at.Stderr}} {
+		if end := stream.out.size(); stream.at > end {
+			return fmt.Sprintf("the position %d is beyond its %s, of which there are %d bytes", stream.at, stream.name, end)
+		}
+	}
+	return ""
+}
+
+// lostExit is that of a command of which only the id is left: it ran, and whether to its end is not known any more.
 func lostExit() wire.Exit {
-	return wire.Exit{Code: -1, Reason: wire.ReasonLost, Message: "the command was running when the sandbox's guest ended; it is not started again"}
+	return wire.Exit{Code: -1, Reason: wire.ReasonLost, Message: "the command was started before the sandbox's guest ended, and how it went on is not known; it is not started again"}
 }
 
 func (s *Server) serveControl(w *wire.Writer, req wire.Control) {

@@ -6,6 +6,7 @@ import (
 	"path/filepath"
 	"strings"
 
+	"hermes.example/hermes/internal/config"
 	"hermes.example/hermes/sandbox"
 )
 
@@ -19,7 +20,8 @@ func (h *Host) Allowed(m sandbox.Mount) error {
 	if m.ReadOnly {
 		return nil
 	}
-	for _, own := range []string{h.config.Home, h.config.SandboxRoot, h.config.File()} {
+	root := h.config.RootHome() // where those of all profiles are
+	for _, own := range []string{h.config.Home, h.config.SandboxRoot, h.config.File(), root, config.File(root)} {
 		if within(own, m.Source) {
 			return fmt.Errorf("a sandbox could write Hermes' own files in %s; mount another directory, or mount it read-only", own)
 		}

@@ -122,6 +122,25 @@ func TestHermesOwnFilesAreNotMounted(t *testing.T) {
 	}
 	w.set("TERMINAL_DOCKER_VOLUMES", []string{base + "/run:/x:ro", base + "/dotfiles:/y", w.user + "/project:/z"})
 	w.expects([]string{w.cwd + ":/z"}, []string{"sockets", "own files"})
+	// Those of all profiles are in one home, and none may write what another believes.
+	w.set("HERMES_HOME", filepath.Join(base, "link", ".hermes", "profiles", "coder"))
+	h = w.host()
+	for text, allowed := range map[string]bool{
+		"user/.hermes:/x":                            false,
+		"user/.hermes/config.yaml:/x":                false,
+		"dotfiles:/x":                                false,
+		"user/.hermes/profiles/coder/config.yaml:/x": false,
+		"user/.hermes/profiles/coder/skills:/x":      true,
+		"user/project:/x":                            true,
+	} {
+		m, err := h.Parse(filepath.Join(base, text))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := h.Allowed(m); (err == nil) != allowed {
+			t.Errorf("%s of a named profile: allowed should be %v, got %v", text, allowed, err)
+		}
+	}
 }
 
 // Mounts of other settings are held to the same: what cannot be is an error.

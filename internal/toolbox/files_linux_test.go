@@ -61,7 +61,7 @@ func TestAFileIsReadByLines(t *testing.T) {
 	b, _ := newToolbox(t)
 	ctx := t.Context()
 	sh(t, b, `mkdir -p /workspace/deep; cd /workspace/deep; seq 1 3000 >numbers; printf 'a\nb' >open; printf '\357\273\277a\r\nb\r\n' >windows; : >empty
-		printf 'a\xff\n' >latin; printf '%05000d\nshort\n' 7 >wide; printf '\177ELF\1\0' >program; printf 'a\0b' >zeros; ln -s numbers link; mkfifo pipe; printf '\xff\xfea\0' >wider`)
+		printf 'a\xff\n' >latin; printf '%05000d\nshort\n' 7 >wide; printf '\177ELF\1\0' >program; printf 'a\0b' >zeros; ln -s numbers link; ln -s nowhere dangling; mkfifo pipe; printf '\xff\xfea\0' >wider`)
 	read := func(in ReadFileInput) ReadFileOutput {
 		t.Helper()
 		out, err := b.ReadFile(ctx, in)
@@ -102,6 +102,7 @@ func TestAFileIsReadByLines(t *testing.T) {
 	for name, says := range map[string][]string{
 		"program": {"binary", "program", "6 bytes"}, "zeros": {"binary"}, "wider": {"UTF-16"}, "pipe": {"a pipe"}, ".": {"directory", "list_files"}, "": {"empty path"}, "a\x00b": {"NUL"},
 		"number": {"does not exist", "similar names are: /workspace/deep/numbers"}, "Numbers.txt": {"/workspace/deep/numbers"}, "zebra": {"nothing in /workspace/deep"},
+		"dangling": {"does not exist", `a link to "nowhere"`}, "danglin": {"similar names are: /workspace/deep/dangling"},
 		"/workspace/deep/no/way/x": {"nearest one that does is /workspace/deep"}, "/proc/self/environ": {"kernel"}, "/dev/null": {"a device"},
 	} {
 		_, err := b.ReadFile(ctx, ReadFileInput{Path: name})

@@ -174,6 +174,20 @@ func TestWhatASearchAnswersIsBounded(t *testing.T) {
 	}
 }
 
+// Of a very long line only the beginning is searched, and that has no end.
+func TestALineThatIsCutHasNoEnd(t *testing.T) {
+	b, _ := newToolbox(t)
+	sh(t, b, `cd /workspace; { head -c 1048575 /dev/zero | tr '\0' x; printf 'yz\n'; } >cut; { head -c 1048575 /dev/zero | tr '\0' x; printf 'y\r\n'; } >whole`)
+	for pattern, want := range map[string]string{
+		"y$": "whole:1|1", `y\z`: "whole:1|1", "(?m)y$": "whole:1|1", "y": "cut:1|whole:1|2", "y|z$": "cut:1|whole:1|2", "z": "0", "y+": "cut:1|whole:1|2", "^x+y$|nothing": "whole:1|1",
+	} {
+		out, err := b.SearchFiles(t.Context(), SearchFilesInput{Pattern: pattern, OutputMode: "count"})
+		if got := summary(out); err != nil || got != want {
+			t.Errorf("%s: %q, %v; want %q", pattern, got, err, want)
+		}
+	}
+}
+
 // What the programs are asked for must never be less than what is meant.
 func FuzzWider(f *testing.F) {
 	for _, s := range []string{"func", `^a+b*c?d{2,3}$`, `(?i)straße|K`, `[^a-z]\d\W\bx`, `(|a)b`, `\x{1F600}.`, `a\]b\{`, "(a*)*", `\pL+`} {

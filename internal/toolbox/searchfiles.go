@@ -35,6 +35,8 @@ type search struct {
 	root string // the directory, or the one file
 	glob *glob
 	re   *regexp.Regexp
+	// endless is the same for the beginning of a line, which has no end.
+	endless *regexp.Regexp
 
 	out     SearchFilesOutput
 	room    int
@@ -110,7 +112,10 @@ func (s *search) prepare() (err error) {
 	if in.IgnoreCase {
 		expression = "(?i)" + expression
 	}
-	if s.re, err = regexp.Compile(expression); err != nil {
+	if s.re, err = regexp.Compile(expression); err == nil {
+		s.endless, err = endless(expression)
+	}
+	if err != nil {
 		return refuse("cannot use the regular expression %q: %v; it is RE2 syntax, without backreferences and lookaround, and ( ) [ ] { } . * + ? ^ $ | are meant as themselves after a backslash", in.Pattern, err)
 	}
 	return nil

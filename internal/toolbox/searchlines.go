@@ -35,14 +35,14 @@ func (s *search) file(ctx context.Context, name string) error {
 	}
 	l := lineSearch{search: s, name: name}
 	for number := 1; !s.full; number++ {
-		line, err := searchedLine(src)
+		line, cut, err := searchedLine(src)
 		if err == io.EOF {
 			break
 		}
 		if err != nil {
 			return err
 		}
-		l.line(number, line)
+		l.line(number, line, cut)
 		if s.in.OutputMode == "files" && l.count > 0 {
 			break
 		}
@@ -57,15 +57,16 @@ func (s *search) file(ctx context.Context, name string) error {
 	return nil
 }
 
-// searchedLine reads a line without its end, up to the bound.
-func searchedLine(src *bufio.Reader) ([]byte, error) {
-	var line []byte
+// searchedLine reads a line without its end, up to the bound, at which it is cut.
+func searchedLine(src *bufio.Reader) (line []byte, cut bool, err error) {
 	for {
 		part, err := src.ReadSlice('\n')
 		if line == nil && err == nil {
 			line = part // the usual case, without a copy
 		} else {
-			line = append(line, part[:min(len(part), max(0, longestSearched-len(line)))]...)
+			room := max(0, longestSearched-len(line))
+			cut = cut || len(bytes.TrimRight(part, "\r\n")) > room
+			line = append(line, part[:min(len(part), room)]...)
 		}
 		switch {
 		case err == bufio.ErrBufferFull:
@@ -74,11 +75,11 @@ func searchedLine(src *bufio.Reader) ([]byte, error) {
 			}
 			continue
 		case err == io.EOF && len(line) == 0:
-			return nil, io.EOF
+			return nil, false, io.EOF
 		case err != nil && err != io.EOF:
-			return nil, err
+			return nil, false, err
 		}
-		return bytes.TrimSuffix(bytes.TrimSuffix(line, []byte("\n")), []byte("\r")), nil
+		return bytes.TrimSuffix(bytes.TrimSuffix(line, []byte("\n")), []byte("\r")), cut, nil
 	}
 }
 
@@ -95,9 +96,13 @@ type lineSearch struct {
 // pendingMatch is a match, by its index, that wants more lines.
 type pendingMatch struct{ index, lines int }
 
-// line looks at one line.
-func (l *lineSearch) line(number int, line []byte) {
-	hit := l.re.FindIndex(line)
+// line looks at one line. One that is cut has no end.
+func (l *lineSearch) line(number int, line []byte, cut bool) {
+	re := l.re
+	if cut {
+		re = l.endless
+	}
+	hit := re.FindIndex(line)
 	if l.in.OutputMode != "content" {
 		if hit != nil {
 			l.count++

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"fmt"
 	"io/fs"
 	"path"
 	"slices"
@@ -139,6 +140,9 @@ func (x tree) instead(ctx context.Context, name string) string {
 			above = path.Dir(above)
 		}
 		return "its directory does not exist either; the nearest one that does is " + above + ", see list_files"
+	}
+	if i := slices.IndexFunc(entries, func(e sandbox.FileInfo) bool { return e.Path == base && e.Link != "" }); i >= 0 {
+		return fmt.Sprintf("it is a link to %q, and what that names is missing", entries[i].Link)
 	}
 	names := similar(base, entries)
 	if len(names) == 0 {

@@ -13,6 +13,7 @@ import (
 	"log/slog"
 	"net/http"
 	"net/url"
+	"path"
 	"sync"
 	"time"
 
@@ -184,7 +185,7 @@ next:
 func (a *API) Handler() http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		handler, pattern := a.mux.Handler(r)
-		if pattern == "" {
+		if pattern == "" || !plain(r) {
 			refused := &refusal{header: http.Header{}}
 			handler.ServeHTTP(refused, r)
 			if refused.status == http.StatusMethodNotAllowed {
@@ -197,6 +198,12 @@ func (a *API) Handler() http.Handler {
 		}
 		a.mux.ServeHTTP(w, r)
 	})
+}
+
+// plain says that a path is written as the table has it. The mux would lead any other one there, with a page for people.
+func plain(r *http.Request) bool {
+	written := r.URL.EscapedPath()
+	return path.Clean(written) == written
 }
 
 // refusal finds out how the mux refuses a request.

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"net/http"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/coder/websocket"
@@ -80,6 +81,8 @@ type attachment struct {
 	sizes chan sandbox.Size
 	at    client.Position
 	frame []byte // the last one that was sent, for its memory
+
+	sending atomic.Int64 // messages that the caller has not taken yet
 
 	mu      sync.Mutex // of what follows
 	blocked bool       // nothing is read, because the command does not take its input
@@ -251,6 +254,8 @@ func (s *attachment) say(a client.AttachAnswer) error {
 
 // send writes one message, which the caller has to take in time.
 func (s *attachment) send(kind websocket.MessageType, message []byte) error {
+	s.sending.Add(1)
+	defer s.sending.Add(-1)
 	ctx, cancel := context.WithTimeout(s.ctx, stall)
 	defer cancel()
 	err := s.conn.Write(ctx, kind, message)

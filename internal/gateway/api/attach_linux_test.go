@@ -43,6 +43,46 @@ func TestWhoGoesAwayWithInputOnItsWayTakesItsCommandAlong(t *testing.T) {
 	})
 }
 
+// A caller that does not take output for some time is waited for, as long as it may take; it is not held to be gone because
+// it cannot be asked meanwhile.
+func TestASlowReaderOfASocketIsNotGone(t *testing.T) {
+	w := newWorld(t)
+	w.api.PingEvery(100 * time.Millisecond)
+	w.begin()
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	defer cancel()
+	conn, _, err := websocket.Dial(ctx, w.server.URL+"/v1/sandboxes/work/attach", nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer conn.CloseNow()
+	conn.SetReadLimit(1 << 20)
+	const all = 48 << 20 // more than waits on the way
+	first, _ := json.Marshal(client.AttachRequest{Type: client.AttachStart, Exec: &client.Exec{Line: "head -c 50331648 /dev/zero"}})
+	if err := conn.Write(ctx, websocket.MessageText, first); err != nil {
+		t.Fatal(err)
+	}
+	<-time.After(1500 * time.Millisecond) // that is how slow it is, and so long as many questions
+	came := 0
+	for {
+		kind, message, err := conn.Read(ctx)
+		if err != nil {
+			t.Fatalf("after %d bytes: %v", came, err)
+		}
+		if kind == websocket.MessageBinary {
+			came += len(message) - 9
+			continue
+		}
+		var said client.AttachAnswer
+		if json.Unmarshal(message, &said); said.Type == client.AttachExit {
+			break
+		}
+	}
+	if came != all {
+		t.Errorf("%d bytes came, of %d", came, all)
+	}
+}
+
 // until waits for what is to happen by itself.
 func (w *world) until(what string, happened func() bool) {
 	w.t.Helper()

@@ -98,7 +98,8 @@ func (s *attachment) interrupt(id string) {
 }
 
 // ping finds out whether the caller is there. While nothing is read no answer is seen: then it is gone when it cannot even
-// be asked, or its command would go on for ever.
+// be asked, or its command would go on for ever. While something is sent it is not asked: it has as long for that as send
+// gives it, and a question would wait behind it, for less.
 func (s *attachment) ping() {
 	ticker := time.NewTicker(s.api.pingEvery)
 	defer ticker.Stop()
@@ -108,11 +109,14 @@ func (s *attachment) ping() {
 			return
 		case <-ticker.C:
 		}
+		if s.sending.Load() > 0 {
+			continue
+		}
 		blocked := s.isBlocked()
 		ctx, cancel := context.WithTimeout(s.ctx, s.api.pingEvery)
 		err := s.conn.Ping(ctx)
 		cancel()
-		blocked = blocked || s.isBlocked()
+		blocked = blocked || s.isBlocked() || s.sending.Load() > 0
 		if err != nil && !(blocked && errors.Is(err, context.DeadlineExceeded)) {
 			s.stop()
 			return

@@ -58,7 +58,7 @@ func (a *API) execOperations() []Operation {
 				{Status: 200, Description: "the command has ended, or runs and has no result yet", Type: client.ExecOutput{}},
 				{Status: 200, Events: execEvents},
 			},
-			Errors: []code{client.CodeNotFound, client.CodeGone},
+			Errors: []code{client.CodeNotFound, client.CodeGone, client.CodeUnprocessable},
 			Handle: a.followExec,
 		},
 		{

@@ -7,13 +7,10 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"slices"
 	"strings"
-	"time"
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
-	"hermes.example/hermes/internal/addon"
 	"hermes.example/hermes/internal/addon/backend"
 	"hermes.example/hermes/internal/addon/choice"
 	"hermes.example/hermes/internal/addon/feature"
@@ -61,8 +58,7 @@ func addOutside[In any](d *Door, name, title, description string, do func(call, 
 	kind.Title = title
 	tool := &mcp.Tool{Name: name, Title: title, Description: description, Annotations: &kind}
 	mcp.AddTool(d.server, tool, func(ctx context.Context, request *mcp.CallToolRequest, in In) (*mcp.CallToolResult, any, error) {
-		s := d.of(request.Session)
-		ctx, leave, err := d.enter(ctx, s)
+		s, ctx, leave, err := d.enter(ctx, request.Session)
 		if err != nil {
 			return nil, nil, err
 		}
@@ -97,79 +93,6 @@ func outside(r backend.Result) (*mcp.CallToolResult, error) {
 	return answer, nil
 }
 
-// lookEvery is how often it is looked which add-ons are there: somebody else may install some.
-const lookEvery = 5 * time.Second
-
-// lookAtAddons keeps the list of tools as it should be, as long as the door is open.
-func (d *Door) lookAtAddons() {
-	ticker := time.NewTicker(d.look)
-	defer ticker.Stop()
-	seen := "?"
-	for {
-		if now := d.installed(); now != seen {
-			d.offer()
-			seen = now
-		}
-		select {
-		case <-d.life.Done():
-			return
-		case <-d.looks:
-		case <-ticker.C:
-		}
-	}
-}
-
-// lookSoon has it looked at once: something may have been installed.
-func (d *Door) lookSoon() {
-	select {
-	case d.looks <- struct{}{}:
-	default: // it is asked already
-	}
-}
-
-// installed tells one state of the store from another.
-func (d *Door) installed() string {
-	var b strings.Builder
-	status := d.Addons.Status(d.life)
-	b.WriteString(status.Generation)
-	for _, f := range status.Features {
-		if f.State == addon.Installed || f.State == addon.Core {
-			b.WriteString(" " + f.Name)
-		}
-	}
-	return b.String()
-}
-
-// offer lists the tools of the features that are there, and takes those from the list that are not any more.
-func (d *Door) offer() {
-	there := make(map[string]bool)
-	for _, offered := range d.Addons.Offered(d.life) {
-		f, err := d.Addons.Manager().Feature(offered.Feature)
-		if err != nil {
-			continue
-		}
-		for _, tool := range offered.Tools {
-			if strings.HasPrefix(f.Name, choice.Search+".") && slices.Contains(webTools, tool.Name) {
-				continue
-			}
-			name := ToolName(f.Name, tool.Name)
-			if d.list(name, f, tool) {
-				there[name] = true
-			}
-		}
-	}
-	d.mu.Lock()
-	var gone []string
-	for name := range d.offered {
-		if !there[name] {
-			gone = append(gone, name)
-		}
-	}
-	d.offered = there
-	d.mu.Unlock()
-	d.server.RemoveTools(gone...)
-}
-
 // list lists one tool of a feature, unless its schema is none.
 func (d *Door) list(name string, f feature.Feature, tool backend.Tool) (listed bool) {
 	// The library takes a schema that it does not like for a mistake of ours. It is the add-on's.
@@ -197,7 +120,7 @@ func (d *Door) list(name string, f feature.Feature, tool backend.Tool) (listed b
 }
 
 func (d *Door) callFeature(ctx context.Context, request *mcp.CallToolRequest, f feature.Feature, tool string) (*mcp.CallToolResult, error) {
-	ctx, leave, err := d.enter(ctx, d.of(request.Session))
+	_, ctx, leave, err := d.enter(ctx, request.Session)
 	if err != nil {
 		return nil, err
 	}

@@ -2,10 +2,13 @@ package mcp
 
 import (
 	"bytes"
+	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"io"
 	"net/http"
+	"net/url"
 	"time"
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
@@ -25,6 +28,11 @@ const (
 
 const sessionHeader = "Mcp-Session-Id"
 
+const tooManySessions = "there are too many sessions: end one (DELETE with its " + sessionHeader + "), or try again later"
+
+// taskKey is under what a request's context has the task that it names.
+type taskKey struct{}
+
 // Handler serves clients over streamable HTTP. Whoever gets here has shown the key: it asks for none, and does not look
 // where a request comes from.
 func (d *Door) Handler() http.Handler {
@@ -38,21 +46,49 @@ func (d *Door) Handler() http.Handler {
 		id := r.Header.Get(sessionHeader)
 		if id == "" && d.full() {
 			w.Header().Set("Retry-After", "60")
-			refuse(w, http.StatusServiceUnavailable, "there are too many sessions: end one (DELETE with its "+sessionHeader+"), or try again later")
+			refuse(w, http.StatusServiceUnavailable, tooManySessions)
+			return
+		}
+		task, named, err := d.task(r)
+		if err != nil {
+			refuse(w, http.StatusBadRequest, err.Error())
+			return
+		}
+		s := d.byID(id)
+		if s != nil && named && s.task != task {
+			refuse(w, http.StatusNotFound, fmt.Sprintf("there is no such session of the task %q: a session stays with the task that it began with; begin another one", task))
 			return
 		}
 		if !receive(w, r) {
 			return
 		}
-		if s := d.byID(id); s != nil {
+		if s != nil {
 			if r.Method == http.MethodDelete {
 				s.interrupt() // whoever ends his session waits for none of its calls
 			}
 			s.arrive()
 			defer s.depart(d.abandon)
 		}
-		inner.ServeHTTP(w, r)
+		inner.ServeHTTP(w, r.WithContext(context.WithValue(r.Context(), taskKey{}, task)))
 	})
+}
+
+// task is the one that a request names, else the door's.
+func (d *Door) task(r *http.Request) (task string, named bool, err error) {
+	query, err := url.ParseQuery(r.URL.RawQuery)
+	if err != nil {
+		return "", false, errors.New("the address cannot be read after its question mark: a percent sign is written %25, a plus %2B")
+	}
+	given, named := query["task"]
+	switch {
+	case len(given) > 1:
+		return "", true, errors.New("the address names more than one task")
+	case !named || given[0] == "":
+		return d.Task, false, nil
+	case !d.AnyTask && given[0] != d.Task:
+		return "", true, fmt.Errorf("all sessions here work in the task %q: leave ?task= out, or start the server with --task", d.Task)
+	}
+	return given[0], true, d.Sandboxes.Identity(given[0]).Validate()
 }
 
 // receive reads the whole message, within the server's bounds, and lifts them from then on: an answer may take longer.
@@ -114,8 +150,11 @@ func (s *session) depart(after time.Duration) {
 	if s.present--; s.present > 0 || len(s.calls) == 0 {
 		return
 	}
-	s.leaving = time.AfterFunc(after, s.abandoned).Stop
+	s.leave(after)
 }
+
+// leave ends the session's calls after a while, unless the client comes back.
+func (s *session) leave(after time.Duration) { s.leaving = time.AfterFunc(after, s.abandoned).Stop }
 
 func (s *session) abandoned() {
 	s.mu.Lock()
@@ -123,6 +162,7 @@ func (s *session) abandoned() {
 	if s.present > 0 {
 		return
 	}
+	s.leaving = nil
 	for _, cancel := range s.calls {
 		cancel()
 	}

@@ -22,9 +22,11 @@ import (
 
 // Options are what a door works with.
 type Options struct {
-	// Sandboxes are the profile's, and Task the one in which all sessions of the door work.
+	// Sandboxes are the profile's, and Task the one that sessions work in.
 	Sandboxes *configured.Sandboxes
 	Task      string
+	// AnyTask lets clients over HTTP name another task, with which their session begins: /mcp?task=NAME.
+	AnyTask bool
 	// Addons are the profile's; nil means that there is neither the web nor any other add-on.
 	Addons *configured.Addons
 	// Home is where what is too long for an answer is kept.
@@ -49,8 +51,8 @@ type Door struct {
 
 	mu       sync.Mutex
 	sessions map[*mcp.ServerSession]*session
-	offered  map[string]bool // names of the add-ons' tools that are listed
-	calls    int             // under way
+	offered  map[string]string // the add-ons' tools that are listed, by their names, and whose they are
+	calls    int               // under way
 	draining bool
 	drained  chan struct{} // closed when it drains and no call is under way
 }
@@ -66,17 +68,16 @@ func New(o Options) *Door {
 	if o.look == 0 {
 		o.look = lookEvery
 	}
-	d := &Door{Options: o, sessions: make(map[*mcp.ServerSession]*session), offered: make(map[string]bool),
+	d := &Door{Options: o, sessions: make(map[*mcp.ServerSession]*session), offered: make(map[string]string),
 		looks: make(chan struct{}, 1), drained: make(chan struct{})}
 	d.life, d.stop = context.WithCancel(context.Background())
 	d.server = mcp.NewServer(&mcp.Implementation{Name: "hermes", Title: "Hermes", Version: version.Version}, &mcp.ServerOptions{
 		Instructions: d.instructions(),
 		Logger:       o.Log,
-		// A client is known from then on, so that it is noticed when it goes.
-		InitializedHandler: func(_ context.Context, r *mcp.InitializedRequest) { d.of(r.Session) },
 		//lint:ignore SA1019 log messages are how clients of all versions with sessions are told of notices
 		Capabilities: &mcp.ServerCapabilities{Logging: &mcp.LoggingCapabilities{}, Tools: &mcp.ToolCapabilities{ListChanged: true}},
 	})
+	d.server.AddReceivingMiddleware(d.welcome)
 	d.addTools()
 	if d.Addons != nil {
 		d.addWeb()

@@ -4,6 +4,7 @@ import (
 	"context"
 	"crypto/rand"
 	"encoding/hex"
+	"errors"
 	"fmt"
 	"sync"
 	"time"
@@ -18,6 +19,8 @@ import (
 // the client's first call and ends with the client.
 type session struct {
 	name    string // in the sandbox
+	task    string // whose sandbox it is
+	remote  bool   // the client comes over HTTP
 	tools   *toolbox.Toolbox
 	notices chan toolbox.Notice
 
@@ -32,16 +35,34 @@ type session struct {
 // mostCalls is how many calls of one session may run at a time.
 const mostCalls = 64
 
-// of returns the client's session.
-func (d *Door) of(ss *mcp.ServerSession) *session {
+// welcome makes a client known from its first word on, so that it is noticed when it goes.
+func (d *Door) welcome(next mcp.MethodHandler) mcp.MethodHandler {
+	return func(ctx context.Context, method string, r mcp.Request) (mcp.Result, error) {
+		if ss, ok := r.GetSession().(*mcp.ServerSession); ok && method == "initialize" {
+			if d.of(ctx, ss) == nil {
+				return nil, errors.New(tooManySessions)
+			}
+		}
+		return next(ctx, method, r)
+	}
+}
+
+// of returns the client's session; nil for one too many. Its task is the one that its first request named: what a context
+// holds is that request's, as long as the client is there.
+func (d *Door) of(ctx context.Context, ss *mcp.ServerSession) *session {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	s := d.sessions[ss]
 	if s != nil {
 		return s
 	}
-	s = &session{name: sessionName(), notices: make(chan toolbox.Notice, 64), calls: make(map[int]context.CancelFunc)}
-	s.tools = toolbox.New(toolbox.Options{Place: place{d}, Session: s.name, Home: d.Home, Settings: d.Settings, Secrets: d.Secrets, Log: d.Log})
+	s = &session{name: sessionName(), task: d.Task, notices: make(chan toolbox.Notice, 64), calls: make(map[int]context.CancelFunc)}
+	if task, ok := ctx.Value(taskKey{}).(string); ok {
+		if s.task, s.remote = task, true; len(d.sessions) >= mostSessions {
+			return nil
+		}
+	}
+	s.tools = toolbox.New(toolbox.Options{Place: place{d, s.task}, Session: s.name, Home: d.Home, Settings: d.Settings, Secrets: d.Secrets, Log: d.Log})
 	d.sessions[ss] = s
 	d.work.Go(func() { d.keep(ss, s) })
 	return s
@@ -80,7 +101,7 @@ func (d *Door) keep(ss *mcp.ServerSession, s *session) {
 	s.interrupt()
 	s.tools.Close()
 	if s.called() {
-		d.forget(s.name)
+		d.forget(s)
 	}
 	d.mu.Lock()
 	delete(d.sessions, ss)
@@ -92,19 +113,23 @@ const forgetBound = 2 * time.Second
 
 // forget has the sandbox forget the session of a client that has gone: none comes back to it. Where there is no sandbox,
 // or no command was run in it, there is nothing to forget.
-func (d *Door) forget(name string) {
+func (d *Door) forget(s *session) {
 	ctx, cancel := context.WithTimeout(context.Background(), forgetBound)
 	defer cancel()
-	if err := d.Sandboxes.Manager().ForgetSession(ctx, d.Sandboxes.Identity(d.Task), name); err != nil {
+	if err := d.Sandboxes.Manager().ForgetSession(ctx, d.Sandboxes.Identity(s.task), s.name); err != nil {
 		d.Log.Debug("a session was not forgotten", "why", err)
 	}
 }
 
-// enter begins a call of the session. Its context ends when the client cancels it, when the client is gone, and when the
-// door ends.
-func (d *Door) enter(ctx context.Context, s *session) (_ context.Context, leave func(), err error) {
+// enter begins a call of a client's session. Its context ends when the client cancels it, when the client is gone, and
+// when the door ends.
+func (d *Door) enter(ctx context.Context, ss *mcp.ServerSession) (_ *session, _ context.Context, leave func(), err error) {
+	s := d.of(ctx, ss)
+	if s == nil {
+		return nil, nil, nil, errors.New(tooManySessions)
+	}
 	if err := d.begin(); err != nil {
-		return nil, nil, err
+		return nil, nil, nil, err
 	}
 	ctx, cancel := context.WithCancel(ctx)
 	stop := context.AfterFunc(d.life, cancel)
@@ -114,12 +139,15 @@ func (d *Door) enter(ctx context.Context, s *session) (_ context.Context, leave 
 		stop()
 		cancel()
 		d.end()
-		return nil, nil, &toolbox.Refusal{Text: fmt.Sprintf("cannot take the call: %d calls are under way; wait for one of them", mostCalls)}
+		return nil, nil, nil, &toolbox.Refusal{Text: fmt.Sprintf("cannot take the call: %d calls are under way; wait for one of them", mostCalls)}
 	}
 	s.last++
 	number := s.last
 	s.calls[number] = cancel
-	return ctx, func() {
+	if s.remote && s.present == 0 && s.leaving == nil {
+		s.leave(d.abandon) // its request was over before the call began
+	}
+	return s, ctx, func() {
 		s.mu.Lock()
 		delete(s.calls, number)
 		s.mu.Unlock()
@@ -145,11 +173,14 @@ func (s *session) interrupt() {
 	}
 }
 
-// place is the sandbox of the door's task.
-type place struct{ door *Door }
+// place is the sandbox of a session.
+type place struct {
+	door *Door
+	task string
+}
 
 func (p place) Use(ctx context.Context, f func(*sandbox.Sandbox) error) error {
-	return p.door.Sandboxes.Use(ctx, p.door.Task, f)
+	return p.door.Sandboxes.Use(ctx, p.task, f)
 }
 
 func (p place) Variables() (map[string]string, error) {

@@ -74,8 +74,7 @@ func add[In, Out any](d *Door, name, title string, kind mcp.ToolAnnotations, des
 	tool := &mcp.Tool{Name: name, Title: title, Description: description, Annotations: &kind}
 	mcp.AddTool(d.server, tool, func(ctx context.Context, request *mcp.CallToolRequest, in In) (*mcp.CallToolResult, Out, error) {
 		var out Out
-		s := d.of(request.Session)
-		ctx, leave, err := d.enter(ctx, s)
+		s, ctx, leave, err := d.enter(ctx, request.Session)
 		if err != nil {
 			return nil, out, err
 		}
