@@ -39,8 +39,8 @@ type Access struct {
 	proxies  proxies
 	hosts    gate.Hosts
 	signer   signer
-	basic    *basic  // nil without a name and a password
-	once     *ticket // nil where people log in in another way
+	basic    *basic   // nil without a name and a password
+	once     *tickets // nil where people log in in another way
 	issuers  []*issuer
 	ttl      time.Duration
 	limiter  *gate.Rate[netip.Prefix] // of tries of a password
@@ -74,7 +74,7 @@ func New(o Options) (*Access, error) {
 		return nil, refused(s.Host, err)
 	}
 	if loopback && provider == nil && !usable(a.issuers) {
-		a.once = newTicket()
+		a.once = new(tickets)
 	}
 	return a, nil
 }
@@ -104,9 +104,9 @@ func (a *Access) User() string {
 	return a.basic.name
 }
 
-// Open is what a person opens in a browser, of a dashboard that listens there: the first time only, where there is no
-// other way to log in. Where every address of the machine leads here, one that does is named, unless somebody said how
-// people come here.
+// Open is what a person opens in a browser, of a dashboard that listens there: where there is no other way to log in,
+// an address that does, once, and another one at each call. Where every address of the machine leads here, one that does
+// is named, unless somebody said how people come here.
 func (a *Access) Open(listening net.Addr) string {
 	if public, err := url.Parse(a.settings.PublicURL); err == nil && public.Host != "" && a.once == nil {
 		return public.String()
@@ -116,7 +116,7 @@ func (a *Access) Open(listening net.Addr) string {
 		u.Host = net.JoinHostPort("localhost", strconv.Itoa(int(address.Port())))
 	}
 	if a.once != nil {
-		u.Path, u.RawQuery = oncePath, url.Values{"token": {a.once.token}}.Encode()
+		u.Path, u.RawQuery = oncePath, url.Values{"token": {a.once.issue()}}.Encode()
 	}
 	return u.String()
 }
@@ -127,7 +127,7 @@ func (a *Access) HowToLogIn() string {
 	case a.basic != nil:
 		return "Log in: POST username and password to " + passwordPath
 	case a.once != nil:
-		return "Open the address that \"hermes dashboard\" printed: it works once; start the dashboard again for another one."
+		return "Open the address that \"hermes dashboard\" or \"hermes up\" printed: it works once; \"hermes dashboard url\" prints another one."
 	case !usable(a.issuers):
 		return "Nobody can log in by " + a.issuers[0].display + ": " + a.issuers[0].problem + "."
 	default:
