@@ -124,7 +124,6 @@ onConnection((state) => {
 });
 
 subscribe((overview) => {
-  document.getElementById("version").textContent = overview.version ?? "";
   const parked = overview.services?.filter((service) => service.state === "parked").length ?? 0;
   const flag = document.getElementById("parked");
   flag.hidden = parked === 0;
