@@ -35,15 +35,18 @@ $(error $(GO_PROBLEM))
 endif
 endif
 
-.PHONY: help run build guest install dist dist-check image test test-image faults escapes test-network test-faults soak lint staticcheck vet fuzz bench cover generate clean certificates runtime runtime-lock lock lock-table
+.PHONY: help run build guest web install dist dist-check image test test-image faults escapes test-network test-faults soak lint staticcheck vet fuzz bench cover generate clean certificates runtime runtime-lock lock lock-table
 
 help: ## list these targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "  %-14s %s\n", $$1, $$2}' Makefile
 
-run: build ## build, then open a shell in a sandbox (without a terminal: a short demonstration)
-	@if [ -t 0 ] && [ -t 1 ]; then exec bin/hermes sandbox shell --task try; else exec sh scripts/demo.sh; fi
+run: build ## build, then run the whole home on this machine (hermes up) and print where to look
+	@if [ "$$(id -u)" = 0 ] && [ -z "$$HERMES_ALLOW_ROOT_GATEWAY" ]; then \
+		echo "make: as root, so the services run as root too (HERMES_ALLOW_ROOT_GATEWAY=0: as the user hermes)" >&2; \
+		HERMES_ALLOW_ROOT_GATEWAY=1; export HERMES_ALLOW_ROOT_GATEWAY; fi; \
+	exec bin/hermes up
 
-build: guest ## build bin/hermes
+build: guest web ## build bin/hermes
 	@mkdir -p bin
 	@$(GO) build $(BUILDFLAGS) -ldflags "-s -w $$(sh scripts/stamp.sh)" -o bin/hermes ./cmd/hermes
 
@@ -58,11 +61,16 @@ guest: certificates
 			&& sh scripts/sha256.sh <$$to >$$to.sha256; }; \
 	done; done
 
+# What the dashboard's pages load and is not ours.
+web:
+	@sh scripts/web.sh
+
 install: build ## install bin/hermes into $(DESTDIR)$(PREFIX)/bin
 	install -d "$(DESTDIR)$(PREFIX)/bin"
 	install -m 0755 bin/hermes "$(DESTDIR)$(PREFIX)/bin/hermes"
 
 dist: guest ## static archives for every platform, with checksums, in dist/
+	@sh scripts/web.sh --must
 	@GO="$(GO)" sh scripts/dist.sh dist
 
 dist-check: ## build them here and in another directory, and compare every byte
@@ -145,7 +153,7 @@ generate: certificates ## run the generators
 
 clean: ## remove what was built
 	@[ ! -d .cache ] || find .cache -type d ! -perm -u+w -exec chmod u+w {} + # runtimes
-	rm -rf bin dist .cache internal/programs/bin/hermes-*
+	rm -rf bin dist .cache internal/programs/bin/hermes-* internal/dashboard/web/xterm/* internal/dashboard/web/xterm/.lock
 
 certificates:
 	@sh scripts/certificates.sh "$(GO)"

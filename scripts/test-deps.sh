@@ -24,6 +24,7 @@ procps|command -v ps|the processes below the image's entrypoint
 python3 python3-venv python3-pip|/usr/bin/python3 -I -c 'import ensurepip, pip, venv'|the runtime of add-ons, and add-ons with a real interpreter
 nodejs npm|command -v node && command -v npm|add-ons of npm, and MCP clients that are not ours
 curl|command -v curl|the doors by curl
+chromium fonts-dejavu-core|command -v chromium|the pages of the dashboard in a browser
 END
 }
 

@@ -69,6 +69,7 @@ func Run(ctx context.Context, o Options) (Report, error) {
 		{"add-ons", r.addons},
 		{"backends of add-ons", r.backends},
 		{"doors", r.doors},
+		{"the dashboard", r.dashboard},
 		{"memory", settled},
 	} {
 		if !strings.Contains(part.name, r.Only) {

@@ -4,12 +4,16 @@ import (
 	"context"
 	"fmt"
 	"log/slog"
+	"net/url"
 	"strconv"
 
 	"github.com/spf13/cobra"
 
 	"hermes.example/hermes/internal/config"
 	"hermes.example/hermes/internal/dashboard"
+	"hermes.example/hermes/internal/dashboard/doorbell"
+	"hermes.example/hermes/internal/dashboard/web"
+	"hermes.example/hermes/internal/lifeline"
 	"hermes.example/hermes/internal/ready"
 )
 
@@ -25,8 +29,9 @@ func newDashboard(a *app) *cobra.Command {
 		DisableFlagsInUseLine: true,
 		Short:                 "Serve the dashboard of this home",
 		Long: "Serves the dashboard until it is asked to end, and prints the address to open. On loopback without a name and a\n" +
-			"password (HERMES_DASHBOARD_BASIC_AUTH_USERNAME, HERMES_DASHBOARD_BASIC_AUTH_PASSWORD) that address logs in, once.\n" +
-			"Beyond loopback there must be a login. There are no pages yet: it answers /api/status and logs in and out.",
+			"password (HERMES_DASHBOARD_BASIC_AUTH_USERNAME, HERMES_DASHBOARD_BASIC_AUTH_PASSWORD) that address logs in, once;\n" +
+			"where a supervisor keeps the dashboard it is not printed, since that would be in a log: \"hermes dashboard url\" has it.\n" +
+			"Beyond loopback there must be a login. \"hermes up\" runs the dashboard with all else of this home.",
 		Example:     "hermes dashboard\nhermes dashboard --port 9200\nhermes dashboard --host 0.0.0.0 --no-open",
 		Args:        noArguments,
 		Annotations: map[string]string{kindAnnotation: serves},
@@ -40,11 +45,18 @@ func newDashboard(a *app) *cobra.Command {
 	f.BoolVar(&o.noOpen, "no-open", false, "open no browser, which is never done")
 	f.BoolVar(&o.insecure, "insecure", false, "has no effect any more")
 	cmd.Flag("insecure").Hidden = true
+	cmd.AddCommand(newDashboardURL(a))
 	return cmd
 }
 
 func runDashboard(ctx context.Context, a *app, o *dashboardOptions, given func(string) bool) error {
 	notify := ready.Claim(a.lookup)
+	ctx, letGo := lifeline.Hold(ctx, a.lookup)
+	defer letGo()
+	g, err := a.agent()
+	if err != nil {
+		return settings(err)
+	}
 	s, err := a.dashboardSettings()
 	if err != nil {
 		return settings(err)
@@ -61,21 +73,35 @@ func runDashboard(ctx context.Context, a *app, o *dashboardOptions, given func(s
 	}
 	s.Insecure = s.Insecure || o.insecure
 	a.drains.Store(true)
-	g, err := a.agent()
-	if err != nil {
-		return settings(err)
-	}
 	log := a.logger()
+	bell, err := doorbell.Hang(g.root)
+	if err != nil {
+		log.Warn(err.Error())
+	}
+	defer bell.Close()
 	home := a.newHouse(g, log)
 	defer home.Close()
-	d, err := dashboard.New(dashboard.Options{Settings: s, Log: log, House: home, Drain: home.Drain})
+	d, err := dashboard.New(dashboard.Options{Settings: s, Log: log, House: home, Drain: home.Drain, Pages: web.Handler(), Bell: bell})
 	if err != nil {
 		return settings(err)
 	}
 	return d.Serve(ctx, func(open string) {
+		if notify != nil { // what a service prints is kept in a log: an address that logs in is not for that
+			open = withoutTicket(open)
+		}
 		fmt.Fprintln(a.stdout, open)
 		notify.Tell()
 	})
+}
+
+// withoutTicket is an address of the dashboard without what logs in.
+func withoutTicket(open string) string {
+	u, err := url.Parse(open)
+	if err != nil || u.RawQuery == "" {
+		return open
+	}
+	u.Path, u.RawQuery = "/", ""
+	return u.String()
 }
 
 func (a *app) dashboardSettings() (config.Dashboard, error) {

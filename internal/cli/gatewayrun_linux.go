@@ -14,6 +14,7 @@ import (
 	"hermes.example/hermes/internal/gateway"
 	"hermes.example/hermes/internal/gateway/api"
 	"hermes.example/hermes/internal/gateway/mcp"
+	"hermes.example/hermes/internal/lifeline"
 	"hermes.example/hermes/internal/profile"
 	"hermes.example/hermes/internal/ready"
 	"hermes.example/hermes/internal/roster"
@@ -52,6 +53,8 @@ func newGatewayRun(a *app) *cobra.Command {
 
 func runGateway(ctx context.Context, a *app, o *gatewayRunOptions) error {
 	notify := ready.Claim(a.lookup)
+	ctx, letGo := lifeline.Hold(ctx, a.lookup)
+	defer letGo()
 	g, err := a.agent()
 	if err != nil {
 		return settings(err)

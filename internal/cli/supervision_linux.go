@@ -4,7 +4,7 @@ import "github.com/spf13/cobra"
 
 // addSupervision adds what is done to profiles, their gateways and the other services.
 func addSupervision(a *app, root *cobra.Command) {
-	root.AddCommand(newGateway(a), newProfile(a), newService(a), newHealth(a))
+	root.AddCommand(newUp(a), newGateway(a), newProfile(a), newService(a), newHealth(a))
 	mustComplete(root, "profile", a.completeProfiles)
 }
 

@@ -18,13 +18,13 @@ import (
 	"hermes.example/hermes/internal/survey"
 )
 
-// supervised calls do with the services of this machine: those of hermes-init if it answers, or else those of s6 in an
-// image that brings it.
+// supervised calls do with the services of this home: those of "hermes up" or of hermes-init if one answers, or else those
+// of s6 in an image that brings it.
 func (a *app) supervised(ctx context.Context, do func(control.Operations) error) error {
 	if a.services != nil {
 		return do(a.services)
 	}
-	if socket, err := control.Find(); err == nil && answers(socket) {
+	if socket, err := a.controlSocket(); err == nil && answers(socket) {
 		client := control.Dial(socket)
 		defer client.Close()
 		return do(client)
@@ -38,6 +38,14 @@ func (a *app) supervised(ctx context.Context, do func(control.Operations) error)
 		return do(services)
 	}
 	return a.noSupervisor()
+}
+
+func (a *app) controlSocket() (string, error) {
+	home, _, err := a.home()
+	if err != nil {
+		return control.Find()
+	}
+	return control.FindOf(home.Root)
 }
 
 // noSupervisor is survey.ErrNoSupervisor, or who else supervises this home.

@@ -14,6 +14,7 @@ import (
 
 	"hermes.example/hermes/internal/config"
 	"hermes.example/hermes/internal/dashboard/access"
+	"hermes.example/hermes/internal/dashboard/doorbell"
 )
 
 // Options are what a dashboard works with.
@@ -27,6 +28,8 @@ type Options struct {
 	Drain func(context.Context)
 	// Pages answers everything else; nil means a line of text.
 	Pages http.Handler
+	// Bell is where an address that logs in can be had while the dashboard runs; nil means nowhere.
+	Bell *doorbell.Bell
 	// Now is the clock; nil means time.Now.
 	Now func() time.Time
 }
@@ -36,6 +39,7 @@ type Dashboard struct {
 	settings config.Dashboard
 	log      *slog.Logger
 	door     *access.Access
+	bell     *doorbell.Bell
 	inner    http.Handler
 	drain    func(context.Context)
 }
@@ -58,7 +62,7 @@ func New(o Options) (*Dashboard, error) {
 	mux := http.NewServeMux()
 	mux.Handle("/api/", o.House)
 	mux.Handle("/", o.Pages)
-	return &Dashboard{o.Settings, o.Log, door, mux, o.Drain}, nil
+	return &Dashboard{o.Settings, o.Log, door, o.Bell, mux, o.Drain}, nil
 }
 
 // lineOfText stands where there are no pages.

@@ -19,8 +19,8 @@ const (
 	endTime   = 3 * time.Second
 )
 
-// Serve listens until the context ends. It calls ready with the address to open: the first time only, where there is
-// no other way to log in.
+// Serve listens until the context ends. It calls ready with the address to open: one that logs in, once, where there
+// is no other way to.
 func (d *Dashboard) Serve(ctx context.Context, ready func(open string)) error {
 	listener, err := listen.TCP(ctx, d.settings.Host, d.settings.Port)
 	if err != nil {
@@ -36,7 +36,12 @@ func (d *Dashboard) Serve(ctx context.Context, ready func(open string)) error {
 	}
 	served := make(chan error, 1)
 	go func() { served <- server.Serve(listener) }()
-	open := d.door.Open(listener.Addr())
+	address := func() string { return d.door.Open(listener.Addr()) }
+	ringing, silence := context.WithCancel(ctx)
+	answered := make(chan struct{})
+	go func() { defer close(answered); d.bell.Answer(ringing, address) }()
+	defer func() { silence(); <-answered }()
+	open := address()
 	ready(open)
 	d.announce(open)
 	select {

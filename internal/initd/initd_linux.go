@@ -82,7 +82,7 @@ func (c *container) live() (code int, err error) {
 	}
 	w := watchman{main: main, stop: services.stop}
 	code = w.wait(c.signals)
-	endRest(w.phase == hurried)
+	reaper.EndBelow(w.phase == hurried)
 	return code, nil
 }
 

@@ -17,6 +17,8 @@ func checkOwner(dir string, info os.FileInfo) error {
 	return nil
 }
 
+func belongs(info os.FileInfo, uid int) bool { return int(info.Sys().(*syscall.Stat_t).Uid) == uid }
+
 // mayMakeIn says whether the caller may make something in dir.
 func mayMakeIn(dir string) error {
 	if err := unix.Access(dir, unix.W_OK|unix.X_OK); err != nil {

@@ -29,6 +29,18 @@ func Look() (string, error) {
 	})
 }
 
+// Of returns the run directory of another user, for root who looks for what that one has there. It is never made.
+func Of(uid int) (string, error) {
+	id := strconv.Itoa(uid)
+	for _, dir := range []string{"/run/user/" + id + "/hermes", "/run/hermes-" + id, filepath.Join(os.TempDir(), "hermes-"+id)} {
+		info, err := os.Lstat(dir)
+		if err == nil && info.IsDir() && belongs(info, uid) {
+			return dir, nil
+		}
+	}
+	return "", fmt.Errorf("cannot find the run directory of user %d: %w", uid, os.ErrNotExist)
+}
+
 // first returns the first place that is fit, or why none is.
 func first(fit func(dir string) error) (string, error) {
 	uid := strconv.Itoa(os.Getuid())

@@ -22,7 +22,8 @@ type Service struct {
 	Env []string
 	// Dir is where it starts.
 	Dir string
-	// User is who it runs as; nil means as whoever supervises it, who then is not root.
+	// User is who it runs as; nil means as whoever supervises it, who then is not root unless the supervisor's Options
+	// say so.
 	User *User
 	// Limits are resource limits; what the supervisor may not set is left as it is.
 	Limits []Limit
@@ -31,6 +32,9 @@ type Service struct {
 	Log string
 	// Ready says when it can be used; the zero value means as soon as it runs.
 	Ready Readiness
+	// Lifeline is a descriptor that it reads the end of when the supervisor ends, however that comes about; its number is
+	// also in the environment as HERMES_LIFELINE_FD. Zero means none.
+	Lifeline int
 	// Health is looked at while it is ready; nil means that a process that lives is well.
 	Health *Health
 	// Stop is how it is ended.

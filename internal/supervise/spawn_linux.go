@@ -26,7 +26,7 @@ const notifyVariable = "HERMES_NOTIFY_FD"
 const highestNotify = 127
 
 // check says whether a service can be what its caller says.
-func check(s *Service) error {
+func (v *Supervisor) check(s *Service) error {
 	bad := func(why string) error { return fmt.Errorf("cannot register service %q: %s", s.Name, why) }
 	odd := func(r rune) bool {
 		return !('a' <= r && r <= 'z' || 'A' <= r && r <= 'Z' || '0' <= r && r <= '9' || r == '-' || r == '_')
@@ -42,7 +42,9 @@ func check(s *Service) error {
 		return bad("its log is not an absolute path")
 	case s.Ready.Notify != 0 && (s.Ready.Notify < 3 || s.Ready.Notify > highestNotify):
 		return bad("it says that it is ready on a descriptor that is not one of 3 to 127")
-	case os.Geteuid() == 0 && (s.User == nil || s.User.UID == 0):
+	case s.Lifeline != 0 && (s.Lifeline < 3 || s.Lifeline > highestNotify || s.Lifeline == s.Ready.Notify):
+		return bad("its lifeline is not a descriptor of its own from 3 to 127")
+	case os.Geteuid() == 0 && !v.options.Root && (s.User == nil || s.User.UID == 0):
 		return bad("it would run as root; a service runs as the service user")
 	}
 	return nil
@@ -98,6 +100,12 @@ func (s *Supervisor) spawn(service *Service) (_ *process, err error) {
 		c.Files[n] = int(notify.Fd())
 		c.Env = append(c.Env, notifyVariable+"="+strconv.Itoa(n))
 		p.notified = func() bool { return saysReady(notified) }
+	}
+	if n := service.Lifeline; n > 0 {
+		if c.Files[n], err = s.line.end(); err != nil {
+			return nil, err
+		}
+		c.Env = append(c.Env, lifelineVariable+"="+strconv.Itoa(n))
 	}
 	if p.pid, p.exited, err = s.fork(t, c); err != nil {
 		t.Close()

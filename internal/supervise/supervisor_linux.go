@@ -27,6 +27,8 @@ type Options struct {
 	Hand *asuser.Hand
 	// Volume is the data volume: no link below it is followed on the way to a log.
 	Volume string
+	// Root lets services run as root: the operator said so.
+	Root bool
 	// Jitter is a number from 0 to 1 for the pauses before a restart; nil draws one.
 	Jitter func() float64
 	// Log is told of every change of a state; nil tells nobody. Nothing waits for it.
@@ -46,6 +48,7 @@ type Supervisor struct {
 	forest  *tree.Forest
 	spoken  sync.Mutex     // one writer of the output at a time
 	alive   sync.WaitGroup // goroutines of processes and probes
+	line    lifeline
 	context context.Context
 	cancel  context.CancelFunc
 
@@ -87,7 +90,7 @@ func (s *Supervisor) Register(_ context.Context, service Service, up bool) error
 const mostServices = 4096
 
 func (s *Supervisor) add(service *Service) (*unit, error) {
-	if err := check(service); err != nil {
+	if err := s.check(service); err != nil {
 		return nil, err
 	}
 	s.mu.Lock()
@@ -107,7 +110,7 @@ func (s *Supervisor) add(service *Service) (*unit, error) {
 
 // Replace does what Register does, whether it is known or not. What runs as it was before is ended.
 func (s *Supervisor) Replace(ctx context.Context, service Service, up bool) error {
-	if err := check(&service); err != nil {
+	if err := s.check(&service); err != nil {
 		return err
 	}
 	for {
@@ -314,6 +317,7 @@ func (s *Supervisor) Shutdown(ctx context.Context) []Survivor {
 	if left == nil {
 		s.alive.Wait()
 		s.forest.Close()
+		s.line.close()
 	}
 	s.journal.close()
 	return left

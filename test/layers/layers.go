@@ -63,6 +63,7 @@ var heights = map[string]int{
 	"internal/gateway":              door,
 	"internal/dashboard":            page,
 	"internal/initd":                door, // joins boot and supervision
+	"internal/upkeep":               door, // joins profiles and supervision
 	"internal/cli":                  cli,
 	"cmd":                           program,
 	"image":                         program, // what builds the image
@@ -88,7 +89,7 @@ var public = []string{"client", "sandbox"}
 
 // Programs with a reaper, and what they are made of: in them os/exec would wait for a child that is the reaper's.
 var reaping = []string{"cmd/hermes-init", "internal/boot", "internal/supervise", "internal/supervise/reaper", "internal/supervise/tree",
-	"internal/supervise/logdir", "internal/supervise/control"}
+	"internal/supervise/logdir", "internal/supervise/control", "internal/upkeep"}
 
 // Modules with one home each.
 var homes = map[string][]string{
@@ -101,10 +102,13 @@ var homes = map[string][]string{
 	"github.com/modelcontextprotocol/":       {"internal/addon/backend", "internal/gateway", "internal/bench"},
 	"github.com/BurntSushi/toml":             {"internal/addon/install"},
 	"golang.org/x/crypto":                    {"internal/dashboard"},
+	"golang.org/x/oauth2":                    {"internal/dashboard"},
+	"github.com/coreos/go-oidc":              {"internal/dashboard"},
 	"github.com/CycloneDX/":                  {"internal/addon/sbom", "image/describe"},
 	"github.com/spf13/pflag":                 {"internal/cli", "internal/containerargs"},
 	"github.com/docker/go-units":             {"internal/containerargs"},
 	"github.com/coder/websocket":             {"internal/gateway", "client", "test"},
+	"github.com/chromedp/":                   {"test"},
 	"github.com/prometheus/":                 {"internal/gateway"},
 	"github.com/google/jsonschema-go":        {"internal/gateway"},
 	"github.com/moby/moby":                   {"internal/daemon", "sandbox/engine/docker", "internal/bench", "test"},

@@ -40,8 +40,8 @@ type Access struct {
 	hosts    gate.Hosts
 	signer   signer
 	basic    *basic   // nil without a name and a password
-	once     *ticket  // nil where people log in in another way
-	oauth    []string // providers that are known and cannot be used yet
+	once     *tickets // nil where people log in in another way
+	issuers  []*issuer
 	ttl      time.Duration
 	limiter  *gate.Rate[netip.Prefix] // of tries of a password
 }
@@ -60,28 +60,31 @@ func New(o Options) (*Access, error) {
 	if s.Insecure {
 		a.log.Warn("HERMES_DASHBOARD_INSECURE has no effect any more: the dashboard always asks who you are")
 	}
-	if s.OAuthClientID != "" {
-		a.oauth = append(a.oauth, "nous")
-	}
-	if s.OIDCIssuer != "" && s.OIDCClientID != "" {
-		a.oauth = append(a.oauth, "oidc")
-	}
 	provider, key, err := newBasic(s.Basic)
 	if err != nil {
 		err = fmt.Errorf("cannot use the dashboard's name and password: %w", err)
 		a.log.Warn(err.Error())
 	}
-	if !loopback && provider == nil && len(a.oauth) == 0 {
+	if key == nil {
+		key = secretOr(s.Basic.Secret, random(keySize))
+	}
+	a.basic, a.signer = provider, signer{issuersKey(key, s.Nous, s.OIDC), o.Now}
+	a.issuers = a.newIssuers()
+	if !loopback && provider == nil && len(a.issuers) == 0 {
 		return nil, refused(s.Host, err)
 	}
-	if a.basic = provider; provider == nil {
-		key = random(keySize)
-		if loopback {
-			a.once = newTicket()
-		}
+	if loopback && provider == nil && !usable(a.issuers) {
+		a.once = new(tickets)
 	}
-	a.signer = signer{key, o.Now}
 	return a, nil
+}
+
+// secretOr is the key that a secret holds, or another one where there is none that can be used.
+func secretOr(s config.Secret, other []byte) []byte {
+	if key, err := decodeSecret(s.Reveal()); err == nil {
+		return key
+	}
+	return other
 }
 
 func refused(host string, why error) error {
@@ -101,9 +104,9 @@ func (a *Access) User() string {
 	return a.basic.name
 }
 
-// Open is what a person opens in a browser, of a dashboard that listens there: the first time only, where there is no
-// other way to log in. Where every address of the machine leads here, one that does is named, unless somebody said how
-// people come here.
+// Open is what a person opens in a browser, of a dashboard that listens there: where there is no other way to log in,
+// an address that does, once, and another one at each call. Where every address of the machine leads here, one that does
+// is named, unless somebody said how people come here.
 func (a *Access) Open(listening net.Addr) string {
 	if public, err := url.Parse(a.settings.PublicURL); err == nil && public.Host != "" && a.once == nil {
 		return public.String()
@@ -113,7 +116,7 @@ func (a *Access) Open(listening net.Addr) string {
 		u.Host = net.JoinHostPort("localhost", strconv.Itoa(int(address.Port())))
 	}
 	if a.once != nil {
-		u.Path, u.RawQuery = oncePath, url.Values{"token": {a.once.token}}.Encode()
+		u.Path, u.RawQuery = oncePath, url.Values{"token": {a.once.issue()}}.Encode()
 	}
 	return u.String()
 }
@@ -124,9 +127,11 @@ func (a *Access) HowToLogIn() string {
 	case a.basic != nil:
 		return "Log in: POST username and password to " + passwordPath
 	case a.once != nil:
-		return "Open the address that \"hermes dashboard\" printed: it works once; start the dashboard again for another one."
+		return "Open the address that \"hermes dashboard\" or \"hermes up\" printed: it works once; \"hermes dashboard url\" prints another one."
+	case !usable(a.issuers):
+		return "Nobody can log in by " + a.issuers[0].display + ": " + a.issuers[0].problem + "."
 	default:
-		return "Logging in by OAuth is not possible yet; set a name and a password (HERMES_DASHBOARD_BASIC_AUTH_USERNAME)."
+		return "Log in: open " + oauthPath + "?provider=" + a.issuers[0].name
 	}
 }
 

@@ -1,6 +1,7 @@
 package control
 
 import (
+	"crypto/sha256"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -28,11 +29,46 @@ func Find() (string, error) {
 		places = append(places, Spare)
 	}
 	for _, path := range places {
-		if _, err := os.Stat(path); err == nil {
+		if there(path) {
 			return path, nil
 		}
 	}
 	return "", fmt.Errorf("cannot find a supervisor: there is no %s: %w", Socket, ErrUnreachable)
+}
+
+// SocketOf is where the supervisor of a home on a machine that is no container is spoken to: in the run directory of
+// whoever runs it, so that homes and users do not get in each other's way.
+func SocketOf(home string) (string, error) {
+	dir, err := rundir.Look()
+	if err != nil {
+		return "", err
+	}
+	return in(dir, home), nil
+}
+
+// FindOf returns the socket of the supervisor of a home, and else that of the machine: ErrUnreachable if there is none.
+func FindOf(home string) (string, error) {
+	own, err := SocketOf(home)
+	if err == nil && there(own) {
+		return own, nil
+	}
+	// Root asks the supervisor of a home that is another user's.
+	if info, err := os.Stat(home); err == nil && os.Geteuid() == 0 {
+		if dir, err := rundir.Of(int(info.Sys().(*syscall.Stat_t).Uid)); err == nil && there(in(dir, home)) {
+			return in(dir, home), nil
+		}
+	}
+	return Find()
+}
+
+func in(dir, home string) string {
+	sum := sha256.Sum256([]byte(home))
+	return filepath.Join(dir, fmt.Sprintf("control-%x.sock", sum[:6]))
+}
+
+func there(path string) bool {
+	_, err := os.Stat(path)
+	return err == nil
 }
 
 // roots says whether a directory is root's. Where anybody can make one, no other is a supervisor's.

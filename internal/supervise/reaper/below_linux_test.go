@@ -1,19 +1,18 @@
-package initd
+package reaper
 
 import (
 	"slices"
 	"syscall"
 	"testing"
 	"time"
-
-	"hermes.example/hermes/internal/supervise/reaper"
 )
 
 func TestWhatIsLeftIsEnded(t *testing.T) {
-	if err := reaper.Subreaper(); err != nil {
+	if err := Subreaper(); err != nil {
 		t.Fatal(err)
 	}
-	r := reaping(t)
+	r := New()
+	defer r.Close()
 	for what, c := range map[string]struct {
 		script string
 		number int // of its processes, when all are there
@@ -32,7 +31,7 @@ func TestWhatIsLeftIsEnded(t *testing.T) {
 		if gone := signalRest(syscall.SIGTERM, 500*time.Millisecond); gone != c.polite {
 			t.Errorf("%s: asked, it is gone: %v", what, gone)
 		}
-		endRest(true)
+		EndBelow(true)
 		if left := descendants(); len(left) > 0 {
 			t.Errorf("%s: left are %v", what, left)
 		}

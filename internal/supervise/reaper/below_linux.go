@@ -1,4 +1,4 @@
-package initd
+package reaper
 
 import (
 	"os"
@@ -9,17 +9,17 @@ import (
 	"hermes.example/hermes/internal/supervise/tree"
 )
 
-// Times that what is left when the main program and the services have ended has: to end by itself, and to be gone
-// when it was killed.
+// Times that what is left when a machine's services have ended has: to end by itself, and to be gone when it was
+// killed.
 const (
 	restGrace = time.Second
 	restKill  = 500 * time.Millisecond
 	restLook  = 5 * time.Millisecond
 )
 
-// endRest ends what still runs below us: what the main program left in the background, and what escaped a service. It
-// is asked first, unless there is no time.
-func endRest(hurry bool) {
+// EndBelow ends what still runs below this process when its services have ended, sandboxes too: what a main program
+// left in the background, and what escaped a service. It is asked first, unless there is no time.
+func EndBelow(hurry bool) {
 	if !hurry && signalRest(syscall.SIGTERM, restGrace) {
 		return
 	}

@@ -1,0 +1,122 @@
+package browser
+
+import (
+	"net/http"
+	"strings"
+	"testing"
+
+	"github.com/chromedp/cdproto/network"
+	"github.com/chromedp/cdproto/storage"
+	"github.com/chromedp/chromedp"
+)
+
+// Who knows the password comes to the page that was asked for, and who does not is told so and stays.
+func TestLogin(t *testing.T) {
+	h := newHouse(t, withLogin...)
+	p := newTab(t)
+	p.open(h.url + "/services")
+	p.arrives("/login")
+	p.image("login")
+	p.expects("status of 401")
+	p.login("wrong")
+	p.sees("wrong")
+	if at := p.path(); at != "/login" {
+		t.Errorf("a wrong password leads to %s", at)
+	}
+	if focused := ask[string](p, "document.activeElement.type"); focused != "password" {
+		t.Errorf("after a wrong password the focus is on %q", focused)
+	}
+	p.login(password)
+	p.arrives("/services")
+	p.sees("gateway-default")
+	p.sees(userName)
+	p.click("button", "Log out")
+	p.arrives("/login")
+	p.open(h.url + "/services")
+	p.arrives("/login")
+}
+
+// A session that has ended is renewed where the page stands. Where it cannot be, the page leads to the login, and the
+// login back to the page.
+func TestTheEndOfASession(t *testing.T) {
+	h := newHouse(t, withLogin...)
+	p := h.visit("/services/gateway-default?x=1")
+	p.drawn("gateway-default")
+	p.expects("status of 401")
+	p.forget("hermes_session_at")
+	p.click("link", "Profiles")
+	p.drawn("Profiles")
+	p.holds("the session is renewed", "(await fetch('/api/auth/me')).ok")
+	p.open(h.url + "/services/gateway-default?x=1")
+	p.drawn("gateway-default")
+	p.forget("hermes_session_at", "hermes_session_rt")
+	p.click("button", "Restart")
+	p.arrives("/login")
+	p.login(password)
+	p.arrives("/services/gateway-default")
+	p.holds("the query is kept too", "location.search === '?x=1'")
+}
+
+// forget takes cookies away, as the end of their time does.
+func (p *tab) forget(names ...string) {
+	p.t.Helper()
+	for _, name := range names {
+		for _, path := range []string{"/", "/auth/refresh"} {
+			if _, err := chromedp.Call(p.ctx, network.DeleteCookies, network.DeleteCookiesParams{Name: name, URL: ask[string](p, "location.origin"), Path: path}); err != nil {
+				p.t.Fatal(err)
+			}
+		}
+	}
+	left, err := chromedp.Call(p.ctx, storage.GetCookies, storage.GetCookiesParams{BrowserContextID: chromedp.FromContext(p.ctx).BrowserContextID})
+	if err != nil {
+		p.t.Fatal(err)
+	}
+	for _, c := range left.Cookies {
+		for _, name := range names {
+			if c.Name == name {
+				p.t.Fatalf("the cookie %s of %s is still there", c.Name, c.Path)
+			}
+		}
+	}
+}
+
+// Nobody but the first who opens the printed address comes in by it, and its token is nowhere on the page.
+func TestTheAddressThatIsPrintedWorksOnce(t *testing.T) {
+	h := newHouse(t)
+	once := strings.TrimSpace(h.hermes("dashboard", "url"))
+	p := newTab(t)
+	p.open(once)
+	p.drawn("Overview")
+	if ask[string](p, "location.search") != "" {
+		t.Error("the token is in the address of the page")
+	}
+	second := newTab(t)
+	second.expects("status of 401")
+	second.open(once)
+	second.sees("does not work")
+	second.open(h.url + "/")
+	second.arrives("/login")
+}
+
+// What was read by scripts of the page is no key: cookies are not among it, and no page elsewhere may show this one.
+func TestAPageOfAnotherOriginHasNoUseOfTheSession(t *testing.T) {
+	h := newHouse(t)
+	p := h.visit("/")
+	if cookies := ask[string](p, "document.cookie"); cookies != "" {
+		t.Errorf("scripts read the cookies %q", cookies)
+	}
+	answer, err := http.Get(h.url + "/login")
+	if err != nil {
+		t.Fatal(err)
+	}
+	answer.Body.Close()
+	other := elsewhere(t, h.url)
+	p.expects("(?i)cross-origin|CORS|frame-ancestors|Content Security Policy|status of 4|Failed to load resource|WebSocket")
+	p.open(other)
+	p.sees("done")
+	for _, line := range []string{"read: refused", "change: refused", "frame: empty", "socket: refused"} {
+		if !p.shows(line) {
+			t.Errorf("a page of another origin: %s; it saw\n%s", line, ask[string](p, "document.body.innerText"))
+		}
+	}
+}
