@@ -193,6 +193,11 @@ func FuzzWider(f *testing.F) {
 	for _, s := range []string{"func", `^a+b*c?d{2,3}$`, `(?i)straße|K`, `[^a-z]\d\W\bx`, `(|a)b`, `\x{1F600}.`, `a\]b\{`, "(a*)*", `\pL+`} {
 		f.Add(s, "funcb aab straSSE \U0001F600x a]b{ 7\u212A")
 	}
+	for expression, line := range map[string]string{ // what may be missing is
+		"colou?r": "color", "ab*c": "ac", "a{0,2}b": "b", "(x|y)?z": "z", "a(bc)*d": "ad", `^\s*$`: "", "a+b": "aab", "a{2,3}": "aa", "x(|y)z": "xz",
+	} {
+		f.Add(expression, line)
+	}
 	f.Fuzz(func(t *testing.T, expression, line string) {
 		re, err := regexp.Compile(expression)
 		if err != nil || strings.ContainsAny(line, "\n\r") {
