@@ -40,8 +40,11 @@ endif
 help: ## list these targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "  %-14s %s\n", $$1, $$2}' Makefile
 
-run: build ## build, then open a shell in a sandbox (without a terminal: a short demonstration)
-	@if [ -t 0 ] && [ -t 1 ]; then exec bin/hermes sandbox shell --task try; else exec sh scripts/demo.sh; fi
+run: build ## build, then run the whole home on this machine (hermes up) and print where to look
+	@if [ "$$(id -u)" = 0 ] && [ -z "$$HERMES_ALLOW_ROOT_GATEWAY" ]; then \
+		echo "make: as root, so the services run as root too (HERMES_ALLOW_ROOT_GATEWAY=0: as the user hermes)" >&2; \
+		HERMES_ALLOW_ROOT_GATEWAY=1; export HERMES_ALLOW_ROOT_GATEWAY; fi; \
+	exec bin/hermes up
 
 build: guest web ## build bin/hermes
 	@mkdir -p bin

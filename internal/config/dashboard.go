@@ -14,11 +14,10 @@ type Dashboard struct {
 	// PublicURL is how people reach it, where that is not Host (HERMES_DASHBOARD_PUBLIC_URL, dashboard.public_url).
 	PublicURL string
 	Basic     BasicAuth
-	// OAuthClientID makes the provider "nous" known (HERMES_DASHBOARD_OAUTH_CLIENT_ID, dashboard.oauth.client_id).
-	OAuthClientID string
-	// OIDCIssuer and OIDCClientID make a provider of one's own known (HERMES_DASHBOARD_OIDC_ISSUER and
-	// HERMES_DASHBOARD_OIDC_CLIENT_ID).
-	OIDCIssuer, OIDCClientID string
+	// Nous and OIDC are where people have accounts with which they may come in: at the portal of Nous Research
+	// (HERMES_DASHBOARD_OAUTH_…, dashboard.oauth), and at an issuer of one's own (HERMES_DASHBOARD_OIDC_…,
+	// dashboard.oauth.self_hosted).
+	Nous, OIDC OpenID
 	// TrustedProxies are whose word counts about where a request came from (dashboard.trusted_proxies).
 	TrustedProxies []netip.Prefix
 	// Insecure is a switch without an effect that people still set (HERMES_DASHBOARD_INSECURE).
@@ -60,9 +59,13 @@ func (c Config) Dashboard() (Dashboard, error) {
 		return Dashboard{}, err
 	}
 	s.either("HERMES_DASHBOARD_PUBLIC_URL", "dashboard", "public_url").setText(&d.PublicURL)
-	s.either("HERMES_DASHBOARD_OAUTH_CLIENT_ID", "dashboard", "oauth", "client_id").setText(&d.OAuthClientID)
-	s.either("HERMES_DASHBOARD_OIDC_ISSUER").setText(&d.OIDCIssuer)
-	s.either("HERMES_DASHBOARD_OIDC_CLIENT_ID").setText(&d.OIDCClientID)
+	if d.Nous, err = s.openID("HERMES_DASHBOARD_OAUTH_", "dashboard", "oauth"); err != nil {
+		return Dashboard{}, err
+	}
+	s.either("HERMES_DASHBOARD_PORTAL_URL", "dashboard", "oauth", "portal_url").setText(&d.Nous.Issuer)
+	if d.OIDC, err = s.openID("HERMES_DASHBOARD_OIDC_", "dashboard", "oauth", "self_hosted"); err != nil {
+		return Dashboard{}, err
+	}
 	proxies := s.either("", "dashboard", "trusted_proxies")
 	for i, text := range proxies.texts(&d.Ignored) {
 		proxy, why := parseProxy(text)

@@ -31,4 +31,4 @@ type Profile struct {
 }
 
 // ErrNoSupervisor is the error of asking for services where nobody keeps any.
-var ErrNoSupervisor = errors.New("cannot ask a supervisor: no supervisor runs here; start the container with Hermes' own entrypoint, or run \"hermes gateway run\" in the foreground")
+var ErrNoSupervisor = errors.New("cannot ask a supervisor: no supervisor runs here; start all of this home with \"hermes up\", a container with Hermes' own entrypoint, or \"hermes gateway run\" in the foreground")

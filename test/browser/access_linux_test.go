@@ -2,6 +2,7 @@ package browser
 
 import (
 	"net/http"
+	"strings"
 	"testing"
 
 	"github.com/chromedp/cdproto/network"
@@ -82,8 +83,9 @@ func (p *tab) forget(names ...string) {
 // Nobody but the first who opens the printed address comes in by it, and its token is nowhere on the page.
 func TestTheAddressThatIsPrintedWorksOnce(t *testing.T) {
 	h := newHouse(t)
-	once := h.once
-	p := h.visit("/")
+	once := strings.TrimSpace(h.hermes("dashboard", "url"))
+	p := newTab(t)
+	p.open(once)
 	p.drawn("Overview")
 	if ask[string](p, "location.search") != "" {
 		t.Error("the token is in the address of the page")

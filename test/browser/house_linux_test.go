@@ -1,15 +1,13 @@
 package browser
 
 import (
-	"bufio"
 	"bytes"
 	"context"
 	"encoding/json"
-	"io"
+	"net/url"
 	"os"
 	"os/exec"
 	"path/filepath"
-	"regexp"
 	"strings"
 	"sync"
 	"syscall"
@@ -33,7 +31,7 @@ type house struct {
 	home, run string
 	env       []string
 	url       string // of the dashboard, without a path
-	once      string // the address that logs in, where there is no other way
+	asks      bool   // for a name and a password
 	cmd       *exec.Cmd
 	said      output
 }
@@ -55,8 +53,6 @@ func (o *output) String() string {
 	defer o.mu.Unlock()
 	return o.text.String()
 }
-
-var address = regexp.MustCompile(`(http://[0-9A-Za-z.:\[\]]+)/(\S*)`)
 
 // newHouse starts a home with variables of the test's own.
 func newHouse(t *testing.T, env ...string) *house {
@@ -102,8 +98,7 @@ func (h *house) command(ctx context.Context, args ...string) *exec.Cmd {
 // start runs `hermes up` until it says where to look.
 func (h *house) start() {
 	h.t.Helper()
-	h.cmd = h.command(context.Background(), "up")
-	h.cmd.SysProcAttr.Setpgid = true
+	h.cmd = h.command(context.Background(), "up", "--json")
 	said, err := h.cmd.StdoutPipe()
 	if err != nil {
 		h.t.Fatal(err)
@@ -112,28 +107,18 @@ func (h *house) start() {
 	if err := h.cmd.Start(); err != nil {
 		h.t.Fatal(err)
 	}
-	found := make(chan []string)
-	go func() { // which ends with the process
-		defer close(found)
-		lines := bufio.NewScanner(io.TeeReader(said, &h.said))
-		for told := false; lines.Scan(); {
-			if a := address.FindStringSubmatch(lines.Text()); a != nil && !told {
-				told = true
-				found <- a
-			}
-		}
-	}()
-	select {
-	case a := <-found:
-		if a == nil {
-			h.t.Fatalf("it ended: %s", &h.said)
-		}
-		if h.url = a[1]; strings.Contains(a[2], "token=") {
-			h.once = a[0]
-		}
-	case <-time.After(bound):
-		h.t.Fatalf("it never said where to look: %s", &h.said)
+	stuck := time.AfterFunc(bound, func() { h.cmd.Process.Kill() })
+	defer stuck.Stop()
+	var found struct{ Dashboard struct{ URL, Problem string } }
+	if err := json.NewDecoder(said).Decode(&found); err != nil || found.Dashboard.URL == "" {
+		h.leave()
+		h.t.Fatalf("it does not say where to look: %v, %+v: %s", err, found, &h.said)
 	}
+	open, err := url.Parse(found.Dashboard.URL)
+	if err != nil {
+		h.t.Fatal(err)
+	}
+	h.url, h.asks = "http://"+open.Host, open.RawQuery == ""
 }
 
 func (h *house) leave() {
@@ -182,19 +167,18 @@ func (h *house) service(name string) service {
 func (h *house) visit(path string) *tab {
 	h.t.Helper()
 	p := newTab(h.t)
-	if h.once != "" {
-		p.open(h.once)
-		h.once = "" // it works once
-		p.arrives("/")
-		if path != "/" {
-			p.open(h.url + path)
-		}
+	if h.asks {
+		p.open(h.url + path)
+		p.arrives("/login")
+		p.login(password)
+		p.arrives(strings.Split(path, "?")[0])
 		return p
 	}
-	p.open(h.url + path)
-	p.arrives("/login")
-	p.login(password)
-	p.arrives(strings.Split(path, "?")[0])
+	p.open(strings.TrimSpace(h.hermes("dashboard", "url")))
+	p.arrives("/")
+	if path != "/" {
+		p.open(h.url + path)
+	}
 	return p
 }
 

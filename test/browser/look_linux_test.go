@@ -20,7 +20,7 @@ var pages = map[string]string{
 	"/services/gateway-default":        "gateway-default",
 	"/sandboxes":                       "Sandboxes",
 	"/sandboxes/default/work":          "work",
-	"/sandboxes/default/work/terminal": "work",
+	"/sandboxes/default/work/terminal": "Terminal",
 	"/addons":                          "Add-ons",
 	"/profiles":                        "Profiles",
 }

@@ -41,7 +41,7 @@ type Access struct {
 	signer   signer
 	basic    *basic   // nil without a name and a password
 	once     *tickets // nil where people log in in another way
-	oauth    []string // providers that are known and cannot be used yet
+	issuers  []*issuer
 	ttl      time.Duration
 	limiter  *gate.Rate[netip.Prefix] // of tries of a password
 }
@@ -60,28 +60,31 @@ func New(o Options) (*Access, error) {
 	if s.Insecure {
 		a.log.Warn("HERMES_DASHBOARD_INSECURE has no effect any more: the dashboard always asks who you are")
 	}
-	if s.OAuthClientID != "" {
-		a.oauth = append(a.oauth, "nous")
-	}
-	if s.OIDCIssuer != "" && s.OIDCClientID != "" {
-		a.oauth = append(a.oauth, "oidc")
-	}
 	provider, key, err := newBasic(s.Basic)
 	if err != nil {
 		err = fmt.Errorf("cannot use the dashboard's name and password: %w", err)
 		a.log.Warn(err.Error())
 	}
-	if !loopback && provider == nil && len(a.oauth) == 0 {
+	if key == nil {
+		key = secretOr(s.Basic.Secret, random(keySize))
+	}
+	a.basic, a.signer = provider, signer{issuersKey(key, s.Nous, s.OIDC), o.Now}
+	a.issuers = a.newIssuers()
+	if !loopback && provider == nil && len(a.issuers) == 0 {
 		return nil, refused(s.Host, err)
 	}
-	if a.basic = provider; provider == nil {
-		key = random(keySize)
-		if loopback {
-			a.once = new(tickets)
-		}
+	if loopback && provider == nil && !usable(a.issuers) {
+		a.once = new(tickets)
 	}
-	a.signer = signer{key, o.Now}
 	return a, nil
+}
+
+// secretOr is the key that a secret holds, or another one where there is none that can be used.
+func secretOr(s config.Secret, other []byte) []byte {
+	if key, err := decodeSecret(s.Reveal()); err == nil {
+		return key
+	}
+	return other
 }
 
 func refused(host string, why error) error {
@@ -125,8 +128,10 @@ func (a *Access) HowToLogIn() string {
 		return "Log in: POST username and password to " + passwordPath
 	case a.once != nil:
 		return "Open the address that \"hermes dashboard\" or \"hermes up\" printed: it works once; \"hermes dashboard url\" prints another one."
+	case !usable(a.issuers):
+		return "Nobody can log in by " + a.issuers[0].display + ": " + a.issuers[0].problem + "."
 	default:
-		return "Logging in by OAuth is not possible yet; set a name and a password (HERMES_DASHBOARD_BASIC_AUTH_USERNAME)."
+		return "Log in: open " + oauthPath + "?provider=" + a.issuers[0].name
 	}
 }
 

@@ -51,6 +51,16 @@ func (p proxies) caller(r *http.Request) caller {
 	return c
 }
 
+// callerOf is the caller of a request. People who come by the name of an address with https are taken to come by https,
+// also where nobody who is trusted says so.
+func (a *Access) callerOf(r *http.Request) caller {
+	c := a.proxies.caller(r)
+	if u, err := url.Parse(a.settings.PublicURL); err == nil && u.Scheme == "https" && u.Host != "" && strings.EqualFold(u.Host, c.host) {
+		c.https = true
+	}
+	return c
+}
+
 // last is the value of a header that the nearest proxy set.
 func last(values []string) string {
 	all := strings.Split(strings.Join(values, ","), ",")

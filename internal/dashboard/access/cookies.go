@@ -16,6 +16,7 @@ type cookie struct {
 var (
 	accessCookie  = cookie{"hermes_session_at", "/", http.SameSiteStrictMode}
 	refreshCookie = cookie{"hermes_session_rt", refreshPath, http.SameSiteStrictMode}
+	loginCookie   = cookie{"hermes_login", callbackPath, http.SameSiteLaxMode}
 )
 
 // name is that of a cookie where the browser is known to use TLS, or not. With it the name says so: then a page without

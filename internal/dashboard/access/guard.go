@@ -18,6 +18,7 @@ const (
 	refreshPath  = "/auth/refresh"
 	oncePath     = "/auth/once"
 	oauthPath    = "/auth/login"
+	callbackPath = "/auth/callback"
 )
 
 // headers are those of every answer. No page of ours is shown in another's, all that a page is made of comes from here,
@@ -52,7 +53,8 @@ func (a *Access) routes() map[string]route {
 		refreshPath:           {"POST", true, a.refresh},
 		logoutPath:            {"POST", false, a.logout},
 		oncePath:              {"GET", true, a.useTicket},
-		oauthPath:             {"GET", true, a.oauthLogin},
+		oauthPath:             {"GET", true, a.beginLogin},
+		callbackPath:          {"GET", true, a.endLogin},
 	}
 }
 
@@ -78,7 +80,7 @@ func (a *Access) Guard(inner http.Handler) http.Handler {
 		for name, value := range headers {
 			w.Header().Set(name, value)
 		}
-		g := guest{caller: a.proxies.caller(r)}
+		g := guest{caller: a.callerOf(r)}
 		if !a.hosts.Allow(r.Host) {
 			refuse(w, http.StatusBadRequest, "this dashboard is not asked for by that name; open it as localhost, or set HERMES_DASHBOARD_PUBLIC_URL to how people reach it")
 			return

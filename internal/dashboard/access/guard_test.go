@@ -264,9 +264,9 @@ func TestWhereItDoesNotListenWithoutALogin(t *testing.T) {
 		"insecure is no login":  {func(s *config.Dashboard) { noLogin(s); s.Host, s.Insecure = "0.0.0.0", true }, true},
 		"half a login":          {func(s *config.Dashboard) { noLogin(s); s.Host, s.Basic.Username = "0.0.0.0", "me" }, true},
 		"a short secret":        {func(s *config.Dashboard) { s.Host, s.Basic.Secret = "0.0.0.0", config.NewSecret("short") }, true},
-		"half an issuer":        {func(s *config.Dashboard) { noLogin(s); s.Host, s.OIDCIssuer = "0.0.0.0", "https://i.example" }, true},
+		"half an issuer":        {func(s *config.Dashboard) { noLogin(s); s.Host, s.OIDC.Issuer = "0.0.0.0", "https://i.example" }, true},
 		"a name and a password": {func(s *config.Dashboard) { s.Host = "0.0.0.0" }, false},
-		"OAuth":                 {func(s *config.Dashboard) { noLogin(s); s.Host, s.OAuthClientID = "0.0.0.0", "id" }, false},
+		"OAuth":                 {func(s *config.Dashboard) { noLogin(s); s.Host, s.Nous.ClientID = "0.0.0.0", "id" }, false},
 	} {
 		s := config.Dashboard{Host: "127.0.0.1", Basic: cheap("me", "pw", "")}
 		test.change(&s)
@@ -282,7 +282,7 @@ func TestWhereItDoesNotListenWithoutALogin(t *testing.T) {
 
 // Beyond loopback with OAuth alone: what is public and what is not.
 func TestWithOAuthAlone(t *testing.T) {
-	s := newSite(t, func(d *config.Dashboard) { noLogin(d); d.Host, d.OAuthClientID = "0.0.0.0", "client" })
+	s := newSite(t, func(d *config.Dashboard) { noLogin(d); d.Host, d.Nous.ClientID = "0.0.0.0", "client" })
 	r := s.ask("GET", "/api/auth/providers", nil)
 	if text, _ := io.ReadAll(r.Body); r.StatusCode != 200 || !strings.Contains(string(text), `"nous"`) {
 		t.Errorf("providers: %d %s", r.StatusCode, text)
@@ -293,8 +293,8 @@ func TestWithOAuthAlone(t *testing.T) {
 	if r := s.ask("GET", "/api/status", nil); r.StatusCode != 200 || bodyOf(t, r)["auth_required"] != true {
 		t.Errorf("status: %d", r.StatusCode)
 	}
-	// What is not there yet is said, and not pretended.
-	if r := s.ask("GET", "/auth/login?provider=nous", nil); r.StatusCode != 501 {
+	// What is missing is said, and not pretended.
+	if r := s.ask("GET", "/auth/login?provider=nous", nil); r.StatusCode != 503 || !strings.Contains(bodyOf(t, r)["error"].(string), "set HERMES_DASHBOARD_PORTAL_URL") {
 		t.Errorf("login: %d", r.StatusCode)
 	}
 	if r := s.ask("GET", "/auth/login?provider=other", nil); r.StatusCode != 404 {

@@ -2,12 +2,10 @@ package access
 
 import (
 	"encoding/json"
-	"fmt"
 	"math"
 	"mime"
 	"net/http"
 	"net/url"
-	"slices"
 	"strconv"
 )
 
@@ -22,32 +20,25 @@ type provider struct {
 	DisplayName      string `json:"display_name"`
 	SupportsPassword bool   `json:"supports_password"`
 	Login            string `json:"login"`
+	// Problem is what must be set before anybody can log in by it.
+	Problem string `json:"problem,omitempty"`
 }
 
-func (a *Access) providers(w http.ResponseWriter, _ *http.Request) {
+// providers lists the ways to log in. It also says what went wrong, to a page of the login that has the word for it.
+func (a *Access) providers(w http.ResponseWriter, r *http.Request) {
 	known := []provider{}
 	if a.basic != nil {
-		known = append(known, provider{"basic", "Name and password", true, passwordPath})
+		known = append(known, provider{"basic", "Name and password", true, passwordPath, ""})
 	}
-	for _, name := range a.oauth {
-		display := map[string]string{"nous": "Nous Research", "oidc": "OpenID Connect"}[name]
-		known = append(known, provider{name, display, false, oauthPath + "?provider=" + name})
+	for _, i := range a.issuers {
+		known = append(known, provider{i.name, i.display, false, oauthPath + "?provider=" + i.name, i.problem})
 	}
-	answer(w, http.StatusOK, map[string]any{"providers": known})
+	body := map[string]any{"providers": known}
+	if says := sentence(r.URL.Query().Get("error")); says != "" {
+		body["error"] = says
+	}
+	answer(w, http.StatusOK, body)
 }
-
-// failure is why somebody was not let in: for programs a status and a sentence, for the page of the login a word.
-type failure struct {
-	status     int
-	word, says string
-}
-
-var (
-	wrongPassword = failure{http.StatusUnauthorized, "wrong", "this name or password is wrong"}
-	tooManyTries  = failure{http.StatusTooManyRequests, "wait", "too many tries; wait a little"}
-	notChecked    = failure{http.StatusServiceUnavailable, "busy", "the password could not be checked; try again"}
-	noPasswords   = failure{http.StatusNotFound, "none", "nobody logs in with a password here"}
-)
 
 // passwordLogin is told a name and a password, as JSON by a program, which gets an answer, or by the form of a page
 // without scripts, whose person is sent on.
@@ -104,18 +95,9 @@ func (a *Access) tryPassword(w http.ResponseWriter, r *http.Request, user, passw
 // useTicket lets in who has the address that was printed. What only looks, as previews do, does not use it up.
 func (a *Access) useTicket(w http.ResponseWriter, r *http.Request) {
 	if a.once == nil || r.Method != http.MethodGet || !a.once.use(r.URL.Query().Get("token")) {
-		refuse(w, http.StatusUnauthorized, "this address does not work, or not any more; start the dashboard again for another one")
+		turnAway(w, r, usedTicket)
 		return
 	}
 	a.letIn(w, guestOf(r), localUser, true)
 	http.Redirect(w, r, "/", http.StatusSeeOther)
-}
-
-func (a *Access) oauthLogin(w http.ResponseWriter, r *http.Request) {
-	name := r.URL.Query().Get("provider")
-	if !slices.Contains(a.oauth, name) {
-		refuse(w, http.StatusNotFound, "there is no such provider")
-		return
-	}
-	refuse(w, http.StatusNotImplemented, fmt.Sprintf("logging in by %s is not built yet; set a name and a password (HERMES_DASHBOARD_BASIC_AUTH_USERNAME)", name))
 }

@@ -16,6 +16,7 @@ type kind string
 const (
 	access  kind = "access"  // opens the dashboard
 	refresh kind = "refresh" // gets a new one that does
+	login   kind = "login"   // is none yet
 )
 
 // loginSize is how many random bytes tell one login from another.
@@ -49,8 +50,13 @@ const longest = 4 << 10
 // issue makes a session of a kind, of a login and its user.
 func (s signer) issue(k kind, of session, ttl time.Duration) (string, session) {
 	made := session{Kind: k, Login: of.Login, User: of.User, Expires: s.now().Add(ttl).Unix()}
+	return s.seal(made), made
+}
+
+// seal writes down what only we can have written.
+func (s signer) seal(made any) string {
 	payload, _ := json.Marshal(made) // strings and numbers always have some
-	return encoding.EncodeToString(append(payload, s.sign(payload)...)), made
+	return encoding.EncodeToString(append(payload, s.sign(payload)...))
 }
 
 var errSession = errors.New("this is no session of this kind, or its time is over")
@@ -58,22 +64,30 @@ var errSession = errors.New("this is no session of this kind, or its time is ove
 // open returns a session that this signer made, of this kind, whose time is not over. All others are the same error:
 // nobody learns what was wrong.
 func (s signer) open(k kind, text string) (session, error) {
-	if len(text) > longest {
-		return session{}, errSession
-	}
-	data, err := encoding.DecodeString(text)
-	if err != nil || len(data) <= sha256.Size {
-		return session{}, errSession
-	}
-	payload, mac := data[:len(data)-sha256.Size], data[len(data)-sha256.Size:]
-	if !hmac.Equal(mac, s.sign(payload)) {
-		return session{}, errSession
+	payload, err := s.unseal(text)
+	if err != nil {
+		return session{}, err
 	}
 	var found session
 	if json.Unmarshal(payload, &found) != nil || found.Kind != k || s.now().Unix() >= found.Expires {
 		return session{}, errSession
 	}
 	return found, nil
+}
+
+func (s signer) unseal(text string) ([]byte, error) {
+	if len(text) > longest {
+		return nil, errSession
+	}
+	data, err := encoding.DecodeString(text)
+	if err != nil || len(data) <= sha256.Size {
+		return nil, errSession
+	}
+	payload, mac := data[:len(data)-sha256.Size], data[len(data)-sha256.Size:]
+	if !hmac.Equal(mac, s.sign(payload)) {
+		return nil, errSession
+	}
+	return payload, nil
 }
 
 func (s signer) sign(payload []byte) []byte {

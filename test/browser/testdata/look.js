@@ -20,13 +20,26 @@ var overflowing = () => {
   return `${document.documentElement.scrollWidth} of ${width}: ${wide.slice(0, 5).map(describe).join(", ")}`;
 };
 
-// WCAG 2.2 asks for 24 by 24; links within text are exempt.
-var tooSmall = () => pressable().filter((element) => {
-  const box = element.getBoundingClientRect();
-  if (box.width === 0 || box.bottom < 0 || getComputedStyle(element).display === "inline") return false;
-  if (element.matches("input[type=checkbox], input[type=radio]") && element.closest("label")) return false;
-  return box.width < 24 || box.height < 24;
-}).map((element) => `${describe(element)} ${Math.round(element.getBoundingClientRect().width)}×${Math.round(element.getBoundingClientRect().height)}`).slice(0, 5).join(", ");
+// WCAG 2.2 asks for 24 by 24 pixels. Links within text are exempt, and what is smaller but has so much room around it
+// that a circle of that size touches nothing else.
+var tooSmall = () => {
+  const all = pressable().filter((element) => getComputedStyle(element).display !== "inline"
+    && !(element.matches("input[type=checkbox], input[type=radio]") && element.closest("label")));
+  const boxes = new Map(all.map((element) => [element, element.getBoundingClientRect()]));
+  const small = (box) => box.width > 0 && (box.width < 23.5 || box.height < 23.5);
+  const crowded = (element) => {
+    const box = boxes.get(element);
+    const [x, y] = [box.x + box.width / 2, box.y + box.height / 2];
+    return all.some((other) => {
+      if (other === element || other.contains(element) || element.contains(other)) return false;
+      const its = boxes.get(other);
+      const [dx, dy] = [Math.max(its.left - x, 0, x - its.right), Math.max(its.top - y, 0, y - its.bottom)];
+      return Math.hypot(dx, dy) < 12;
+    });
+  };
+  return all.filter((element) => small(boxes.get(element)) && crowded(element))
+    .map((element) => `${describe(element)} ${Math.round(boxes.get(element).width)}×${Math.round(boxes.get(element).height)}`).slice(0, 5).join(", ");
+};
 
 var canvas = Object.assign(document.createElement("canvas"), { width: 1, height: 1 }).getContext("2d", { willReadFrequently: true });
 

@@ -140,3 +140,9 @@ export function bytes(n) {
 export function count(n, one, many = `${one}s`) {
   return `${n.toLocaleString("en")} ${n === 1 ? one : many}`;
 }
+
+// sentence makes a line of a program one: with a capital and a full stop.
+export function sentence(line) {
+  const text = line.trim();
+  return text.charAt(0).toUpperCase() + text.slice(1) + (/[.!?…]$/.test(text) ? "" : ".");
+}

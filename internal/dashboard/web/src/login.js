@@ -1,7 +1,7 @@
 // Logging in. Without this script the form still posts by itself; with it the answer is shown here, and the page that was
 // asked for comes next.
 
-import { h, replace } from "./dom.js";
+import { h, replace, sentence } from "./dom.js";
 
 const form = document.getElementById("password");
 const trouble = document.getElementById("trouble");
@@ -50,10 +50,6 @@ async function refusal(response) {
   const text = said.detail || said.error || `The dashboard answered with status ${response.status}.`;
   const wait = Number(response.headers.get("Retry-After"));
   return sentence(response.status === 429 && wait ? `${text} (${wait} s)` : text);
-}
-
-function sentence(text) {
-  return text.charAt(0).toUpperCase() + text.slice(1) + (/[.!?]$/.test(text) ? "" : ".");
 }
 
 // wanted is the page that somebody was sent here from. Only a path of this dashboard counts: an address of another site

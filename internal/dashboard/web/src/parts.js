@@ -1,6 +1,6 @@
 // Parts that several pages are made of. The classes are explained at the top of style.css.
 
-import { h } from "./dom.js";
+import { h, sentence } from "./dom.js";
 
 // head is the top of a page: where it belongs, its heading, and what can be done. The heading takes the focus when the
 // page is shown.
@@ -26,6 +26,11 @@ export function status(word, tone = tones[word] ?? "idle") {
   return h("span", { class: "status", "data-tone": tone }, word);
 }
 
+// loading stands where something is fetched.
+export function loading() {
+  return h("p", { class: "muted", key: "loading", "aria-busy": "true" }, "Loading…");
+}
+
 // empty is what stands where nothing is yet, with what to do next.
 export function empty(title, ...text) {
   return h("div", { class: "empty" }, h("strong", null, title), text.length ? h("p", null, text) : null);
@@ -33,7 +38,7 @@ export function empty(title, ...text) {
 
 // problem is an error in its place. It takes a Problem, another error, or text.
 export function problem(error, ...actions) {
-  return h("div", { class: "problem", role: "alert" }, h("p", null, error?.message ?? String(error)), actions);
+  return h("div", { class: "problem", role: "alert" }, h("p", null, sentence(error?.message ?? String(error))), actions);
 }
 
 // sheet is a list of terms with their values; rows without a value are left out.

@@ -18,7 +18,7 @@ export function follow(open, handlers, onstate) {
 
   async function run() {
     while (!closed) {
-      if (document.hidden && hiding === -1) {
+      if (hiding === -1) {
         await new Promise((resolve) => { wake = resolve; });
         continue;
       }
@@ -55,7 +55,15 @@ export function follow(open, handlers, onstate) {
     if (event.name === "end") close();
   }
 
+  // A page that is left may be kept for the way back, with its connections: six such pages would leave none for the next.
+  function left() {
+    clearTimeout(hiding);
+    hiding = -1;
+    attempt?.abort();
+  }
+
   function seen() {
+    if (document.hidden && hiding === -1) return;
     clearTimeout(hiding);
     if (document.hidden) {
       hiding = setTimeout(() => {
@@ -74,12 +82,16 @@ export function follow(open, handlers, onstate) {
     clearTimeout(hiding);
     document.removeEventListener("visibilitychange", seen);
     removeEventListener("online", seen);
+    removeEventListener("pagehide", left);
+    removeEventListener("pageshow", seen);
     attempt?.abort();
     wake?.();
   }
 
   document.addEventListener("visibilitychange", seen);
   addEventListener("online", seen);
+  addEventListener("pagehide", left);
+  addEventListener("pageshow", seen);
   run();
   return { close };
 }

@@ -3,7 +3,7 @@
 
 import { post } from "../api.js";
 import { ask } from "../dialog.js";
-import { h } from "../dom.js";
+import { h, sentence } from "../dom.js";
 import { problem, status } from "../parts.js";
 import { amend } from "../store.js";
 
@@ -101,9 +101,4 @@ export function why(service) {
 
 function note(tone, reason, advice) {
   return h("div", { class: "note", "data-tone": tone }, h("p", null, reason, " ", h("span", { class: "advice" }, advice)));
-}
-
-function sentence(text) {
-  const line = text.trim();
-  return line.charAt(0).toUpperCase() + line.slice(1) + (/[.!?]$/.test(line) ? "" : ".");
 }

@@ -35,3 +35,15 @@ function plain(line) {
   const text = line.replace(controls, "");
   return text.length > longest ? `${text.slice(0, longest)}…` : text;
 }
+
+const stamp = /^(\d{4}-\d\d-\d\d)[T ](\d\d:\d\d:\d\d)(?:\.\d+)?Z?\s+(?:time=\S+ )?/;
+
+// dated makes the moment that the supervisor puts before each line shorter, in the time of this place; the moment that
+// our own programs say once more is left out.
+export function dated(line) {
+  const found = stamp.exec(line);
+  if (!found) return line;
+  const at = new Date(`${found[1]}T${found[2]}Z`);
+  const two = (n) => String(n).padStart(2, "0");
+  return `${two(at.getMonth() + 1)}-${two(at.getDate())} ${two(at.getHours())}:${two(at.getMinutes())}:${two(at.getSeconds())}  ${line.slice(found[0].length)}`;
+}

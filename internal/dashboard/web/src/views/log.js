@@ -3,8 +3,8 @@
 
 import { events } from "../api.js";
 import { count, h, replace } from "../dom.js";
-import { lines as ring } from "./lines.js";
 import { problem } from "../parts.js";
+import { dated, lines as ring } from "./lines.js";
 
 const keep = 2000; // lines
 const near = 4; // pixels from the end that still count as being at the end
@@ -20,7 +20,7 @@ export function mountLog(root, path) {
     lines: ({ lines }) => {
       if (!came) view.clear();
       came = true;
-      view.push(lines);
+      view.push(lines.map(dated));
     },
     dropped: ({ lines }) => view.dropped(lines),
     end: () => view.say("The log has ended."),

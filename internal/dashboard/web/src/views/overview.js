@@ -1,7 +1,7 @@
 // The whole home on one page: whether all is well, what needs somebody, what runs, and the last hour.
 
-import { count, h, since, update } from "../dom.js";
-import { card, empty, head, problem, sheet, status } from "../parts.js";
+import { count, h, sentence, since, update } from "../dom.js";
+import { card, empty, head, loading, problem, sheet, status } from "../parts.js";
 import { subscribe } from "../store.js";
 import { buttons, named, state, trouble, why } from "./control.js";
 import { mountPlots } from "./plots.js";
@@ -36,7 +36,7 @@ export default {
 };
 
 function summary(overview, redraw) {
-  if (!overview) return [head("Overview", { lead: "Loading…" })];
+  if (!overview) return [head("Overview"), loading()];
   const services = overview.services ?? [];
   const troubled = services.filter((service) => ["parked", "backoff"].includes(service.state) || (service.state === "down" && service.want === "up"));
   const word = troubled.length ? count(troubled.length, "service does not run as it should", "services do not run as they should") : services.length ? "All is well" : "Nothing is supervised";
@@ -93,14 +93,24 @@ function home(overview) {
   return card("Home", null, sheet([
     ["Directory", overview.home ? h("span", { class: "mono" }, overview.home) : ""],
     ["Engine", engine.name ? [engine.name, engine.why ? h("div", { class: "hint" }, engine.why) : null] : ""],
-    ["Version", overview.version],
+    ["Version", version(overview.version ?? "")],
   ]), engine.problem ? problem(engine.problem) : null);
+}
+
+// version puts what a program was built of beneath what it is called.
+function version(text) {
+  const parts = /^(?:hermes )?(\S+) \((.*)\)$/.exec(text);
+  return parts ? [parts[1], h("div", { class: "hint" }, parts[2])] : text;
 }
 
 function addons(overview) {
   const installed = overview.addons?.installed ?? [];
+  const trouble = overview.addons?.problem;
+  if (trouble && !installed.length) {
+    return card("Add-ons", h("a", { href: "/addons" }, "All add-ons"), h("p", { class: "muted" }, sentence(`none can be installed here yet: ${trouble}`)));
+  }
   return card("Add-ons", h("a", { href: "/addons" }, "All add-ons"),
-    overview.addons?.problem ? problem(overview.addons.problem) : null,
+    trouble ? problem(trouble) : null,
     installed.length
       ? h("p", { class: "chips" }, installed.map((name) => h("span", { class: "badge", key: name }, name)))
       : h("p", { class: "muted" }, "None installed. A feature is installed when it is first used, or ahead of that."),
