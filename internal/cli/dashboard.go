@@ -31,7 +31,7 @@ func newDashboard(a *app) *cobra.Command {
 		Long: "Serves the dashboard until it is asked to end, and prints the address to open. On loopback without a name and a\n" +
 			"password (HERMES_DASHBOARD_BASIC_AUTH_USERNAME, HERMES_DASHBOARD_BASIC_AUTH_PASSWORD) that address logs in, once;\n" +
 			"where a supervisor keeps the dashboard it is not printed, since that would be in a log: \"hermes dashboard url\" has it.\n" +
-			"Beyond loopback there must be a login. There are no pages yet: it answers /api/status and logs in and out.",
+			"Beyond loopback there must be a login. \"hermes up\" runs the dashboard with all else of this home.",
 		Example:     "hermes dashboard\nhermes dashboard --port 9200\nhermes dashboard --host 0.0.0.0 --no-open",
 		Args:        noArguments,
 		Annotations: map[string]string{kindAnnotation: serves},

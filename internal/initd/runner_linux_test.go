@@ -13,8 +13,11 @@ import (
 	"hermes.example/hermes/internal/supervise/reaper"
 )
 
-// reaping is a reaper that ends with the test. Nothing else may wait for children meanwhile.
+// reaping is a reaper, of orphans too, that ends with the test. Nothing else may wait for children meanwhile.
 func reaping(t *testing.T) *reaper.Reaper {
+	if err := reaper.Subreaper(); err != nil {
+		t.Fatal(err)
+	}
 	r := reaper.New()
 	t.Cleanup(r.Close)
 	return r
@@ -44,7 +47,7 @@ func TestProgramsOfTheBoot(t *testing.T) {
 	if output, err := run(t.Context(), shell("head -c 3000000 /dev/zero")); err != nil || len(output) != largestOutput {
 		t.Errorf("%d bytes are kept, %v", len(output), err)
 	}
-	signalRest(syscall.SIGKILL, time.Second)
+	reaper.EndBelow(true)
 }
 
 func TestAProgramOfTheBootEndsWithItsTime(t *testing.T) {
@@ -56,5 +59,9 @@ func TestAProgramOfTheBootEndsWithItsTime(t *testing.T) {
 	if !errors.Is(err, context.DeadlineExceeded) || time.Since(began) > 10*time.Second || !strings.Contains(string(output), "begun") {
 		t.Errorf("after %v: %q, %v", time.Since(began), output, err)
 	}
-	eventually(t, func() bool { return len(descendants()) == 0 })
+	for end := time.Now().Add(10 * time.Second); len(reaper.Below()) > 0; time.Sleep(time.Millisecond) {
+		if time.Now().After(end) {
+			t.Fatalf("%v go on", reaper.Below())
+		}
+	}
 }

@@ -20,7 +20,7 @@ var notOurs = map[string]bool{"HERMES_IMAGE": true}
 // Every variable that is told to people is one that something reads.
 func TestEveryVariableIsKnown(t *testing.T) {
 	known := variablesThatAreRead(t)
-	for _, path := range append(manifests(t), composeFile, unitFile, "docs/install.md", "docs/troubleshooting.md") {
+	for _, path := range append(manifests(t), composeFile, units+"hermes.service", units+"hermes-gateway@.service", "docs/install.md", "docs/troubleshooting.md") {
 		found := ours.FindAllString(read(t, path), -1)
 		if len(found) == 0 {
 			t.Errorf("%s names no variable", path)

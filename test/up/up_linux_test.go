@@ -7,6 +7,7 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"syscall"
 	"testing"
@@ -31,8 +32,10 @@ func TestTheWholeHomeFromNothing(t *testing.T) {
 		}
 
 		person := browser()
-		if code, body := get(t, person, open); code != 200 {
+		if code, body := get(t, person, open); code != 200 || !strings.Contains(body, "<!doctype html>") {
 			t.Errorf("the address that was printed: %d %s", code, body)
+		} else {
+			loads(t, person, open, body)
 		}
 		if code, body := get(t, person, open[:strings.Index(open, "/auth")]+"/api/auth/me"); code != 200 {
 			t.Errorf("who was let in is not known: %d %s", code, body)
@@ -66,6 +69,22 @@ func TestTheWholeHomeFromNothing(t *testing.T) {
 		noTicket(t, w.home)
 	})
 }
+
+// loads fetches what a page names.
+func loads(t *testing.T, c *http.Client, open, page string) {
+	t.Helper()
+	assets := asset.FindAllStringSubmatch(page, -1)
+	if len(assets) == 0 {
+		t.Errorf("the page names nothing that it loads: %s", page)
+	}
+	for _, a := range assets {
+		if code, body := get(t, c, open[:strings.Index(open, "/auth")]+a[1]); code != 200 || body == "" {
+			t.Errorf("%s: %d", a[1], code)
+		}
+	}
+}
+
+var asset = regexp.MustCompile(`(?:src|href)="(/assets/[^"]+)"`)
 
 // noTicket fails the test if an address that logs in is in a file of the home.
 func noTicket(t *testing.T, home string) {

@@ -96,10 +96,10 @@ func Ring(ctx context.Context, home string) (string, error) {
 			continue
 		}
 		defer c.Close()
-		c.SetDeadline(time.Now().Add(ringTime))
+		defer context.AfterFunc(ctx, func() { c.SetDeadline(time.Now()) })()
 		text, err := io.ReadAll(io.LimitReader(c, longest))
 		if err != nil || !strings.HasSuffix(string(text), "\n") {
-			return "", fmt.Errorf("cannot get an address of the dashboard: it broke off: %w", errors.Join(err, ErrNobody))
+			return "", errors.New("cannot get an address of the dashboard: it does not give one; it is another user's, or stuck")
 		}
 		return strings.TrimSpace(string(text)), nil
 	}

@@ -33,7 +33,7 @@ func signalRest(sig syscall.Signal, within time.Duration) bool {
 	look := time.NewTicker(restLook)
 	defer look.Stop()
 	for end := time.Now().Add(within); ; <-look.C {
-		rest := descendants()
+		rest := Below()
 		if len(rest) == 0 {
 			return true
 		}
@@ -49,9 +49,9 @@ func signalRest(sig syscall.Signal, within time.Duration) bool {
 	}
 }
 
-// descendants are the processes below us that have not ended, by the parents that the kernel tells: as PID 1 and as a
+// Below are the processes below us that have not ended, by the parents that the kernel tells: as PID 1 and as a
 // subreaper we are the parent of every orphan.
-func descendants() []int {
+func Below() []int {
 	children := map[int][]int{}
 	for _, p := range proc.All() {
 		if !p.Zombie {

@@ -27,12 +27,12 @@ func TestWhatIsLeftIsEnded(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		eventually(t, func() bool { found := descendants(); return slices.Contains(found, pid) && len(found) >= c.number })
+		eventually(t, func() bool { found := Below(); return slices.Contains(found, pid) && len(found) >= c.number })
 		if gone := signalRest(syscall.SIGTERM, 500*time.Millisecond); gone != c.polite {
 			t.Errorf("%s: asked, it is gone: %v", what, gone)
 		}
 		EndBelow(true)
-		if left := descendants(); len(left) > 0 {
+		if left := Below(); len(left) > 0 {
 			t.Errorf("%s: left are %v", what, left)
 		}
 	}
@@ -42,7 +42,7 @@ func eventually(t *testing.T, is func() bool) {
 	t.Helper()
 	for end := time.Now().Add(10 * time.Second); !is(); time.Sleep(time.Millisecond) {
 		if time.Now().After(end) {
-			t.Fatalf("it never came true; running are %v", descendants())
+			t.Fatalf("it never came true; running are %v", Below())
 		}
 	}
 }
