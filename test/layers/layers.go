@@ -102,6 +102,8 @@ var homes = map[string][]string{
 	"github.com/modelcontextprotocol/":       {"internal/addon/backend", "internal/gateway", "internal/bench"},
 	"github.com/BurntSushi/toml":             {"internal/addon/install"},
 	"golang.org/x/crypto":                    {"internal/dashboard"},
+	"golang.org/x/oauth2":                    {"internal/dashboard"},
+	"github.com/coreos/go-oidc":              {"internal/dashboard"},
 	"github.com/CycloneDX/":                  {"internal/addon/sbom", "image/describe"},
 	"github.com/spf13/pflag":                 {"internal/cli", "internal/containerargs"},
 	"github.com/docker/go-units":             {"internal/containerargs"},

@@ -105,8 +105,8 @@ func (a *Access) User() string {
 }
 
 // Open is what a person opens in a browser, of a dashboard that listens there: where there is no other way to log in,
-// an address that does, once, and another one at each call. Where every address of the machine leads here, one that does is named, unless somebody said how
-// people come here.
+// an address that does, once, and another one at each call. Where every address of the machine leads here, one that does
+// is named, unless somebody said how people come here.
 func (a *Access) Open(listening net.Addr) string {
 	if public, err := url.Parse(a.settings.PublicURL); err == nil && public.Host != "" && a.once == nil {
 		return public.String()

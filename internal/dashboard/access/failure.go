@@ -20,7 +20,7 @@ var (
 	tooManyTries  = failure{http.StatusTooManyRequests, "wait", "too many tries; wait a little"}
 	notChecked    = failure{http.StatusServiceUnavailable, "busy", "the password could not be checked; try again"}
 	noPasswords   = failure{http.StatusNotFound, "none", "nobody logs in with a password here"}
-	usedTicket    = failure{http.StatusUnauthorized, "once", "this address does not work, or not any more; start the dashboard again for another one"}
+	usedTicket    = failure{http.StatusUnauthorized, "once", "this address does not work, or not any more; \"hermes dashboard url\" prints another one"}
 	noIssuer      = failure{http.StatusNotFound, "unknown", "there is no such provider"}
 	noAnswer      = failure{http.StatusBadGateway, "unreachable", "who knows your account does not answer as it should; try again, or look into the dashboard's log"}
 	stale         = failure{http.StatusBadRequest, "stale", "this login took too long, or was begun in another browser; log in again"}

@@ -63,7 +63,7 @@ func (l *line) Hijack() (net.Conn, *bufio.ReadWriter, error) {
 }
 
 // cutTime is what whoever is behind has to say that it is over.
-const cutTime = 5 * time.Second
+const cutTime = 2 * time.Second
 
 // cut ends what is under way: nobody waits any longer for a caller who does not read.
 func (l *line) cut() {

@@ -9,7 +9,9 @@ package house
 import (
 	"context"
 	"log/slog"
+	"maps"
 	"net/http"
+	"slices"
 	"sync"
 	"time"
 
@@ -71,8 +73,11 @@ func New(o Options) *House {
 	return h
 }
 
-func (h *House) route() {
-	for pattern, serve := range map[string]func(http.ResponseWriter, *http.Request) error{
+// Patterns are all that a house answers, as http.ServeMux writes them.
+func Patterns() []string { return slices.Sorted(maps.Keys((&House{}).answers())) }
+
+func (h *House) answers() map[string]func(http.ResponseWriter, *http.Request) error {
+	return map[string]func(http.ResponseWriter, *http.Request) error{
 		"GET /api/overview":                h.overview,
 		"GET /api/events":                  h.events,
 		"GET /api/services":                h.services,
@@ -83,7 +88,11 @@ func (h *House) route() {
 		"GET /api/history":                 h.lastHour,
 		"/api/profiles/{profile}/":         h.enter,
 		"/":                                nowhere,
-	} {
+	}
+}
+
+func (h *House) route() {
+	for pattern, serve := range h.answers() {
 		h.mux.HandleFunc(pattern, func(w http.ResponseWriter, r *http.Request) {
 			if err := serve(w, r); err != nil && r.Context().Err() == nil {
 				refuse(w, err)

@@ -100,4 +100,15 @@ function onwards(login) {
   return address.pathname + address.search;
 }
 
-offer();
+// alreadyIn says whether this browser has a session after all: to a page that a link on another site leads to it shows
+// none, and the door sends it here.
+async function alreadyIn() {
+  try {
+    return (await (await fetch("/api/status", { headers: { Accept: "application/json" } })).json()).authenticated === true;
+  } catch {
+    return false;
+  }
+}
+
+if (await alreadyIn()) location.replace(wanted());
+else offer();
