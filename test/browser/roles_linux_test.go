@@ -80,3 +80,11 @@ func (p *tab) click(role, name string) {
 	}
 	p.do(chromedp.MouseClickXY(x, y))
 }
+
+// confirm answers a question that stands before everything else.
+func (p *tab) confirm(title, action string) {
+	p.t.Helper()
+	p.has("dialog", title)
+	p.click("button", action) // whatever is behind a dialog cannot be found
+	p.holds("the question is gone", "!document.querySelector('dialog')")
+}

@@ -39,6 +39,7 @@ func TestABackgroundProcessWithItsLog(t *testing.T) {
 	p.sees("count 9.")
 	p.shot("log")
 	p.click("button", "End counter")
+	p.confirm("End counter?", "End it")
 	p.until("it has ended", func() bool {
 		return !strings.Contains(h.hermes("sandbox", "ps", "--task", "work"), "running")
 	})

@@ -40,6 +40,7 @@ func TestAServiceIsStoppedStartedAndRestarted(t *testing.T) {
 		return now > 0 && now != first && p.shows(strconv.Itoa(now))
 	})
 	p.click("button", "Stop")
+	p.confirm("Stop gateway-default?", "Stop")
 	p.sees("down")
 	p.until("it is stopped", func() bool { return h.service("gateway-default").PID == 0 })
 	p.has("button", "Start")
@@ -80,7 +81,7 @@ func TestTheLogIsLive(t *testing.T) {
 		h.says("gateway-default", fmt.Sprintf("number %d of many", i))
 	}
 	p.sees("number 49 of many")
-	p.fill("searchbox", "Search in the log", "number 17")
+	p.fill("searchbox", "Search in Log", "number 17")
 	p.holds("what is looked for is marked", "document.querySelector('mark')?.textContent === 'number 17'")
 }
 

@@ -12,10 +12,8 @@ import (
 	"time"
 
 	"github.com/chromedp/cdproto/emulation"
-	"github.com/chromedp/cdproto/input"
 	"github.com/chromedp/cdproto/log"
 	"github.com/chromedp/chromedp"
-	"github.com/chromedp/chromedp/kb"
 )
 
 // tab is one page of a person who has no cookies yet. Its life: newTab opens it and watches what it says, the end of
@@ -180,29 +178,6 @@ func (p *tab) shows(words string) bool {
 func (p *tab) arrives(path string) {
 	p.t.Helper()
 	p.holds("the page is "+path, "location.pathname === "+quoted(path)+" && document.readyState === 'complete'")
-}
-
-// keys types, where the focus is.
-func (p *tab) keys(text string, modifiers ...chromedp.Modifier) {
-	p.t.Helper()
-	p.do(chromedp.KeyEvent(text, chromedp.KeyModifiers(modifiers...)))
-}
-
-// paste gives text to what has the focus in one piece, as an input method does.
-func (p *tab) paste(text string) {
-	p.t.Helper()
-	if _, err := chromedp.Call(p.ctx, input.InsertText, input.InsertTextParams{Text: text}); err != nil {
-		p.t.Fatal(err)
-	}
-}
-
-// fill replaces what a field holds.
-func (p *tab) fill(role, name, text string) {
-	p.t.Helper()
-	p.click(role, name)
-	p.keys("a", chromedp.ModifierCtrl)
-	p.keys(kb.Delete)
-	p.paste(text)
 }
 
 func (p *tab) size(width, height int64) {

@@ -43,6 +43,11 @@ type History struct {
 
 func stepOf(at time.Time) int64 { return at.Unix() / int64(Step/time.Second) }
 
+// Next is how long to wait for the middle of the next step: who samples then meets every step, if not to the second.
+func Next(now time.Time) time.Duration {
+	return now.Truncate(Step).Add(Step + Step/2).Sub(now)
+}
+
 // Add remembers a sample of the step that a time lies in. Steps that nobody sampled stay unknown.
 func (h *History) Add(at time.Time, s Sample) {
 	h.mu.Lock()
@@ -62,16 +67,19 @@ func (h *History) forget(until int64) {
 	h.last = max(h.last, until)
 }
 
-// Hour is the hour before a time.
+// Hour is the hour before a time. A step that has just begun and was not sampled yet is not part of it.
 func (h *History) Hour(now time.Time) Hour {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	h.forget(stepOf(now))
-	seconds := int64(Step / time.Second)
-	hour := Hour{Step: int(seconds), End: (h.last + 1) * seconds,
+	last, seconds := h.last, int64(Step/time.Second)
+	if h.samples[last%Length] == (Sample{}) {
+		last--
+	}
+	hour := Hour{Step: int(seconds), End: (last + 1) * seconds,
 		CPU: make([]*float64, Length), Memory: make([]*int64, Length), Commands: make([]*int64, Length)}
 	for i := range int64(Length) {
-		s := h.samples[(h.last+1+i)%Length]
+		s := h.samples[(last+1+i)%Length] // the oldest of them is the one that was not sampled yet, if it is left out
 		hour.CPU[i], hour.Memory[i], hour.Commands[i] = s.CPU, s.Memory, s.Commands
 	}
 	return hour

@@ -3,6 +3,7 @@ package history
 import (
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 
 	"golang.org/x/sys/unix"
@@ -10,12 +11,11 @@ import (
 	"hermes.example/hermes/internal/proc"
 )
 
-// guestName is that of the programs that run sandboxes, which tell themselves what they use, and ownName that of ours
-// which start them.
-const (
-	guestName = "hermes-guest"
-	ownName   = "hermes"
-)
+// isGuest says whether a program runs a sandbox, which tells itself what it uses. Its copies are named by their digest.
+func isGuest(name string) bool { return strings.HasPrefix(name, "guest-") || name == "hermes-guest" }
+
+// ownName is that of our program which starts guests.
+const ownName = "hermes"
 
 // Processes are those that descend from some, with those. Sandboxes are left out, whoever started them. Of children that
 // have ended the time is their parent's, but not with our own programs: their children are guests, whose time has been
@@ -33,7 +33,7 @@ func Processes(roots []int) []Source {
 		p, ok := byID[pid]
 		delete(byID, pid) // each counts once, whoever it descends from
 		next = next[1:]
-		if !ok || p.Name == guestName {
+		if !ok || isGuest(p.Name) {
 			continue
 		}
 		spent := p.Spent

@@ -121,15 +121,15 @@ func (h *House) Close() {
 
 // remember samples what the home uses, and gives up rooms that nobody uses.
 func (h *House) remember() {
-	ticker := time.NewTicker(history.Step)
-	defer ticker.Stop()
 	var meter history.Meter
 	for {
 		h.history.Add(time.Now(), h.sample(&meter))
+		next := time.NewTimer(history.Next(time.Now()))
 		select {
 		case <-h.life.Done():
+			next.Stop()
 			return
-		case <-ticker.C:
+		case <-next.C:
 			h.rooms.sweep(time.Now())
 		}
 	}

@@ -26,6 +26,7 @@ func newStream(w http.ResponseWriter) *stream {
 	h.Set("Content-Type", "text/event-stream")
 	h.Set("X-Accel-Buffering", "no") // proxies that collect would hold events back
 	w.WriteHeader(http.StatusOK)
+	s.control.Flush() // there may be nothing to send for long
 	return s
 }
 

@@ -23,18 +23,19 @@ const routes = [
 const main = document.getElementById("main");
 let dispose = () => {};
 let shown = 0; // counts navigations, so that a view that loads slowly does not replace a later one
+let path = ""; // of the page that is shown
 
-// go shows a path of these pages.
-export function go(path) {
-  history.pushState(null, "", path);
+// go shows an address of these pages.
+export function go(address) {
+  history.pushState(null, "", address);
   show({ focus: true });
 }
 
-function match(path) {
+function match(pathname) {
   for (const [pattern, load] of routes) {
     const names = [];
     const form = pattern.replace(/:(\w+)/g, (_, name) => (names.push(name), "([^/]+)"));
-    const found = new RegExp(`^${form}/?$`).exec(path);
+    const found = new RegExp(`^${form}/?$`).exec(pathname);
     if (!found) continue;
     try {
       return { load, params: Object.fromEntries(names.map((name, i) => [name, decodeURIComponent(found[i + 1])])) };
@@ -47,6 +48,7 @@ function match(path) {
 
 async function show({ focus }) {
   const turn = ++shown;
+  path = location.pathname;
   const found = match(location.pathname);
   mark();
   let view = missing;
@@ -100,8 +102,8 @@ const broken = {
 // mark tells which entry of the navigation the page belongs to.
 function mark() {
   for (const link of document.querySelectorAll(".nav a")) {
-    const path = link.getAttribute("href");
-    const here = path === "/" ? location.pathname === "/" : `${location.pathname}/`.startsWith(`${path}/`);
+    const to = link.getAttribute("href");
+    const here = to === "/" ? location.pathname === "/" : `${location.pathname}/`.startsWith(`${to}/`);
     if (here) link.setAttribute("aria-current", "page");
     else link.removeAttribute("aria-current");
   }
@@ -115,7 +117,11 @@ document.addEventListener("click", (event) => {
   event.preventDefault();
   go(link.pathname + link.search);
 });
-addEventListener("popstate", () => show({ focus: true }));
+addEventListener("popstate", () => { if (location.pathname !== path) show({ focus: true }); });
+document.querySelector(".skip").addEventListener("click", (event) => {
+  event.preventDefault();
+  main.focus();
+});
 
 const banner = document.getElementById("banner");
 onConnection((state) => {

@@ -26,6 +26,11 @@ export function status(word, tone = tones[word] ?? "idle") {
   return h("span", { class: "status", "data-tone": tone }, word);
 }
 
+// loading stands where something is fetched.
+export function loading() {
+  return h("p", { class: "muted", key: "loading", "aria-busy": "true" }, "Loading…");
+}
+
 // empty is what stands where nothing is yet, with what to do next.
 export function empty(title, ...text) {
   return h("div", { class: "empty" }, h("strong", null, title), text.length ? h("p", null, text) : null);

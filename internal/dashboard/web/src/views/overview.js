@@ -1,7 +1,7 @@
 // The whole home on one page: whether all is well, what needs somebody, what runs, and the last hour.
 
 import { count, h, sentence, since, update } from "../dom.js";
-import { card, empty, head, problem, sheet, status } from "../parts.js";
+import { card, empty, head, loading, problem, sheet, status } from "../parts.js";
 import { subscribe } from "../store.js";
 import { buttons, named, state, trouble, why } from "./control.js";
 import { mountPlots } from "./plots.js";
@@ -36,7 +36,7 @@ export default {
 };
 
 function summary(overview, redraw) {
-  if (!overview) return [head("Overview", { lead: "Loading…" })];
+  if (!overview) return [head("Overview"), loading()];
   const services = overview.services ?? [];
   const troubled = services.filter((service) => ["parked", "backoff"].includes(service.state) || (service.state === "down" && service.want === "up"));
   const word = troubled.length ? count(troubled.length, "service does not run as it should", "services do not run as they should") : services.length ? "All is well" : "Nothing is supervised";

@@ -1,7 +1,7 @@
 // The agent identities of the home, each with its gateway and its sandboxes.
 
 import { count, h, update } from "../dom.js";
-import { empty, head, problem, table } from "../parts.js";
+import { empty, head, loading, problem, table } from "../parts.js";
 import { subscribe } from "../store.js";
 import { buttons, state, trouble, why } from "./control.js";
 
@@ -21,7 +21,7 @@ export default {
 };
 
 function content(overview, redraw) {
-  if (!overview) return h("p", { class: "muted", key: "wait" }, "Loading…");
+  if (!overview) return loading();
   const profiles = overview.profiles ?? [];
   return [
     overview.problem ? problem(overview.problem) : null,

@@ -20,7 +20,7 @@ export default {
     let turn = 0;
     const now = h("span", { class: "toolbar" });
     const failure = h("div");
-    const body = h("div", { class: "stack" }, h("p", { class: "muted" }, "Looking at the sandbox; a process inside tries what should be refused …"));
+    const body = h("div", { class: "stack" }, h("p", { class: "muted", "aria-busy": "true" }, "Looking at the sandbox; a process inside tries what should be refused …"));
     const again = h("button", { class: "button", type: "button", onclick: () => busy(again, look) }, "Look again");
     const away = h("button", { class: "button danger", type: "button", onclick: leave }, "Remove");
     root.append(

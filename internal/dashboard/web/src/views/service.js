@@ -1,7 +1,7 @@
 // One service: how it is and why, what can be done, and its log as it is written.
 
 import { h, since, update } from "../dom.js";
-import { empty, head, problem, sheet } from "../parts.js";
+import { empty, head, loading, problem, sheet } from "../parts.js";
 import { subscribe } from "../store.js";
 import { buttons, named, state, trouble, why } from "./control.js";
 import { mountLog } from "./log.js";
@@ -36,7 +36,7 @@ export default {
 
 function content(name, overview, service, redraw) {
   const crumbs = [["Services", "/services"]];
-  if (!overview) return [head(name, { crumbs }), h("p", { class: "muted" }, "Loading…")];
+  if (!overview) return [head(name, { crumbs }), loading()];
   if (!service) {
     return [head(name, { crumbs }), overview.problem ? problem(overview.problem) : null,
       h("section", { class: "card", key: "none" }, empty("There is no such service.", "It may have gone with its profile. ", h("a", { href: "/services" }, "See all services"), "."))];

@@ -1,7 +1,7 @@
 // All services of the home: their state, why one does not run, and what can be done about it.
 
 import { h, since, update } from "../dom.js";
-import { empty, head, problem, table } from "../parts.js";
+import { empty, head, loading, problem, table } from "../parts.js";
 import { subscribe } from "../store.js";
 import { buttons, named, state, trouble, why } from "./control.js";
 
@@ -24,7 +24,7 @@ export default {
 };
 
 function content(overview, redraw) {
-  if (!overview) return h("p", { class: "muted", key: "wait" }, "Loading…");
+  if (!overview) return loading();
   const services = overview.services ?? [];
   if (!services.length) {
     return [overview.problem ? problem(overview.problem) : null, h("section", { class: "card", key: "none" }, empty("No service is known here.",
