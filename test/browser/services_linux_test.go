@@ -56,7 +56,7 @@ func TestThePageSaysWhyAServiceIsParked(t *testing.T) {
 	h := newHouse(t)
 	h.hermes("profile", "create", "outside")
 	settings := filepath.Join(h.home, "profiles", "outside", ".env")
-	if err := os.WriteFile(settings, []byte("API_SERVER_HOST=0.0.0.0\n"), 0o600); err != nil {
+	if err := os.WriteFile(settings, []byte("API_SERVER_HOST=0.0.0.0\nAPI_SERVER_KEY=short\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	if ordinary != nil {
@@ -81,7 +81,7 @@ func TestTheLogIsLive(t *testing.T) {
 		h.says("gateway-default", fmt.Sprintf("number %d of many", i))
 	}
 	p.sees("number 49 of many")
-	p.fill("searchbox", "Search in Log", "number 17")
+	p.fill("searchbox", "Search in the log", "number 17")
 	p.holds("what is looked for is marked", "document.querySelector('mark')?.textContent === 'number 17'")
 }
 

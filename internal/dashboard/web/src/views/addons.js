@@ -12,12 +12,14 @@ const states = {
   available: ["available", "idle"], unavailable: ["cannot be had", "idle"],
 };
 const here = ["core", "installed"];
+const never = ["unavailable"];
 
 export default {
   title: "Add-ons",
   mount(root) {
     let profile = "default";
     let features = null;
+    let trouble = ""; // of all of them, which need not be said of each
     let wanted = "";
     let turn = 0;
     const choice = h("select", { "aria-label": "Profile", hidden: true, onchange: () => { profile = choice.value; load(); } });
@@ -35,6 +37,7 @@ export default {
         const list = await get(api(profile, "addons"));
         if (mine !== turn) return;
         features = list.addons;
+        trouble = list.problem ?? "";
         update(notes,
           list.problem ? problem(list.problem) : null,
           list.refusal ? h("div", { class: "note", "data-tone": "warn" }, h("p", null, `Nothing more can be installed: ${list.refusal}`)) : null);
@@ -50,11 +53,13 @@ export default {
       if (!features) return;
       const shown = features.filter((feature) => `${feature.name} ${feature.for ?? ""}`.toLowerCase().includes(wanted));
       update(body,
-        group("Here", shown.filter((feature) => here.includes(feature.state)), "None is installed yet. A feature comes by itself when it is first used, or by Install below."),
-        group("Can be added", shown.filter((feature) => !here.includes(feature.state)), wanted ? "No feature is called like that." : "All features are here."));
+        group("Here", shown.filter((feature) => here.includes(feature.state)), wanted ? null : "None yet: a feature comes by itself when it is first used, or by Install below."),
+        group("Can be added", shown.filter((feature) => ![...here, ...never].includes(feature.state)), wanted ? "No feature is called like that." : "There is none."),
+        group("Cannot be had here", shown.filter((feature) => never.includes(feature.state)), null));
     }
 
     function group(title, its, nothing) {
+      if (!its.length && !nothing) return null;
       const part = card(title, h("span", { class: "muted" }, count(its.length, "feature")),
         its.length ? h("ul", { class: "features" }, its.map(entry)) : empty(nothing));
       part.classList.add("flush");
@@ -71,12 +76,12 @@ export default {
           h("p", { class: "muted" }, feature.for ?? ""),
           feature.lock === "first-use" ? h("span", { class: "badge", "data-tone": "warn" }, "versions chosen at first use") : null,
           install ? running.draw(install) : null,
-          !install && feature.reason ? h("p", { class: "reason" }, feature.reason) : null),
+          !install && feature.reason && feature.reason !== trouble ? h("p", { class: "reason" }, feature.reason) : null),
         h("div", { class: "toolbar end" }, status(word, tone), action(feature, install)));
     }
 
     function action(feature, install) {
-      if (here.includes(feature.state) || feature.state === "unavailable") return null;
+      if (here.includes(feature.state) || never.includes(feature.state)) return null;
       const word = feature.state === "failed" || install?.error ? "Try again" : feature.state === "outdated" ? "Update" : "Install";
       return h("button", { class: "button small", type: "button", disabled: Boolean(install?.working), "aria-label": `${word} ${feature.name}`,
         onclick: () => running.begin(profile, feature.name) }, word);
