@@ -111,7 +111,7 @@ func (a *API) Operations() []Operation {
 func (a *API) serve(o Operation) http.Handler {
 	limit := o.limit()
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		defer settle(w, r)
+		defer settle(w, r, r.Body)
 		if limit >= 0 {
 			if r.ContentLength > limit {
 				Refuse(w, problemOf(&http.MaxBytesError{Limit: limit}))

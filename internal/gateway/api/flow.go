@@ -29,11 +29,16 @@ func (i *inflow) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// settle bounds how long the rest of a body may take that nobody wants any more: the server reads some of it, to keep the
-// connection.
-func settle(w http.ResponseWriter, r *http.Request) {
-	if r.Body != http.NoBody {
-		http.NewResponseController(w).SetReadDeadline(time.Now().Add(settleTime))
+// settle sends the answer and takes the rest of a body that nobody wants any more, for a while: a connection that is closed
+// while somebody writes to it can take the answer from him.
+func settle(w http.ResponseWriter, r *http.Request, body io.Reader) {
+	if r.Body == http.NoBody || r.Context().Err() != nil {
+		return
+	}
+	control := http.NewResponseController(w)
+	control.SetReadDeadline(time.Now().Add(settleTime))
+	if control.Flush() == nil {
+		io.Copy(io.Discard, body)
 	}
 }
 

@@ -8,8 +8,10 @@
 package files
 
 import (
+	"archive/tar"
 	"errors"
 	"fmt"
+	"io"
 	"strings"
 
 	"golang.org/x/sys/unix"
@@ -199,7 +201,8 @@ func Failure(err error) *wire.Failure {
 	case errors.As(err, &large), errors.As(err, &copied):
 		f.Code = wire.FailureTooLarge
 	case errors.As(err, &refused), errors.As(err, &name), errors.Is(err, unix.ELOOP), errors.Is(err, unix.ENOTDIR), errors.Is(err, unix.EISDIR),
-		errors.Is(err, unix.EXDEV), errors.Is(err, unix.ENAMETOOLONG), errors.Is(err, unix.EINVAL), errors.Is(err, unix.ENOTEMPTY):
+		errors.Is(err, unix.EXDEV), errors.Is(err, unix.ENAMETOOLONG), errors.Is(err, unix.EINVAL), errors.Is(err, unix.ENOTEMPTY),
+		errors.Is(err, tar.ErrHeader), errors.Is(err, tar.ErrFieldTooLong), errors.Is(err, io.ErrUnexpectedEOF):
 		f.Code = wire.FailureRefused
 	}
 	return f

@@ -3,7 +3,7 @@ package main
 import "slices"
 
 // The faults, by the number that their test carries where it has one.
-var variants = slices.Concat(sandboxVariants, dockerVariants, installVariants, addonGateVariants, storeVariants, vetVariants, activationVariants, hostVariants, addonManagerVariants, nodeVariants, backendVariants, keeperVariants, bootVariants, toolboxVariants, toolboxFileVariants)
+var variants = slices.Concat(sandboxVariants, dockerVariants, installVariants, addonGateVariants, storeVariants, vetVariants, activationVariants, hostVariants, addonManagerVariants, nodeVariants, backendVariants, keeperVariants, bootVariants, toolboxVariants, toolboxFileVariants, doorVariants)
 
 var sandboxVariants = []variant{
 	{
