@@ -29,6 +29,7 @@ var statuses = []struct {
 	{supervise.ErrNotRegistered, http.StatusNotFound},
 	{profile.ErrNotFound, http.StatusNotFound},
 	{control.ErrForbidden, http.StatusForbidden},
+	{errTooManyReaders, http.StatusTooManyRequests},
 	{survey.ErrNoSupervisor, http.StatusServiceUnavailable},
 	{control.ErrUnreachable, http.StatusServiceUnavailable},
 	{supervise.ErrClosed, http.StatusServiceUnavailable},

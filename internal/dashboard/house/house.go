@@ -18,6 +18,7 @@ import (
 	"hermes.example/hermes/internal/config"
 	"hermes.example/hermes/internal/configured"
 	"hermes.example/hermes/internal/dashboard/history"
+	"hermes.example/hermes/internal/gate"
 	"hermes.example/hermes/internal/survey"
 )
 
@@ -49,6 +50,7 @@ type House struct {
 	crowd   *crowd
 	history history.History
 	rooms   *rooms
+	readers gate.Places // of logs
 
 	// draining is closed when the end begins, and life is over when nobody may go on.
 	draining chan struct{}
@@ -63,7 +65,7 @@ func New(o Options) *House {
 	if o.Log == nil {
 		o.Log = slog.New(slog.DiscardHandler)
 	}
-	h := &House{Options: o, mux: http.NewServeMux(), draining: make(chan struct{})}
+	h := &House{Options: o, mux: http.NewServeMux(), readers: gate.NewPlaces(mostReaders), draining: make(chan struct{})}
 	h.life, h.end = context.WithCancel(context.Background())
 	h.sight = newSight(h.life, o)
 	h.crowd = newCrowd(h.sight)

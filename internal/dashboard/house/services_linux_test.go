@@ -3,6 +3,8 @@ package house
 import (
 	"encoding/json"
 	"fmt"
+	"io"
+	"net/http"
 	"runtime"
 	"strings"
 	"testing"
@@ -134,6 +136,31 @@ func TestAReaderThatIsTooSlowGoesOnWithTheNewest(t *testing.T) {
 	}
 	t.Logf("%d lines were left out", lost)
 	stop()
+}
+
+// However many logs are followed, others can still ask the supervisor, and who comes too late is told why.
+func TestLogsLeaveTheSupervisorToOthers(t *testing.T) {
+	s := newSite(t, nil, withSupervisor)
+	var refused int
+	for range 150 {
+		answer, err := s.server.Client().Get(s.server.URL + "/api/services/chatty/log?follow=1")
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer answer.Body.Close()
+		switch answer.StatusCode {
+		case http.StatusOK:
+		case http.StatusTooManyRequests:
+			refused++
+		default:
+			text, _ := io.ReadAll(answer.Body)
+			t.Fatalf("%s: %s", answer.Status, text)
+		}
+	}
+	if refused != 150-mostReaders {
+		t.Errorf("%d were refused", refused)
+	}
+	s.ask("POST", "/api/services/chatty/start", 200, nil)
 }
 
 func TestABacklogHasItsBounds(t *testing.T) {
