@@ -42,15 +42,20 @@ func (r *runner) dashboard() error {
 		return err
 	}
 	defer h.end()
-	size, files, err := h.firstPaint()
+	first, files, err := h.firstPage()
 	if err != nil {
 		return err
 	}
-	r.report.figure("dashboard: transferred for the first page, compressed, without the terminal", "KB", float64(size)/1000, firstPaintKB, false, fmt.Sprintf("%d files", files))
-	if err := r.followers(h); err != nil {
+	all, _, err := h.allPages()
+	if err != nil {
 		return err
 	}
-	return r.watchers(h)
+	r.report.figure("dashboard: transferred for the first page, compressed", "KB", float64(first)/1000, firstPaintKB, false,
+		fmt.Sprintf("%d files; %.3g KB for all pages but the terminal", files, float64(all)/1000))
+	if err := r.watchers(h); err != nil { // before the followers, after whom there is room in the heap
+		return err
+	}
+	return r.followers(h)
 }
 
 // followers measures the server while a log grows fast and is followed: by a page that reads, and by one that does not.
@@ -78,7 +83,7 @@ func (r *runner) followers(h *homeProcess) error {
 		return err
 	}
 	r.report.figure(fmt.Sprintf("dashboard: growth of its memory while %d log lines a second are followed, by one page that reads and one that does not", linesASecond),
-		"MB", growth, growthMB, false, fmt.Sprintf("%d lines written in %.0f s, %d of them came", written, followed.Seconds(), got.Load()))
+		"MB", growth, growthMB, false, fmt.Sprintf("%d lines in %.0f s, of which %d had come by then", written, followed.Seconds(), got.Load()))
 	return nil
 }
 

@@ -1,17 +1,17 @@
 package bench
 
 import (
-	"bufio"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"net/http"
 	"net/http/cookiejar"
+	"net/url"
 	"os"
 	"os/exec"
 	"path/filepath"
-	"regexp"
 	"strconv"
 	"syscall"
 	"time"
@@ -26,8 +26,6 @@ type homeProcess struct {
 	ctx       context.Context
 }
 
-var opens = regexp.MustCompile(`(http://[^/\s]+)/\S*token=\S+`)
-
 // wholeHome runs `hermes up` in a home of its own until somebody is logged in.
 func (r *runner) wholeHome() (*homeProcess, error) {
 	run := filepath.Join(r.home, "run")
@@ -39,10 +37,10 @@ func (r *runner) wholeHome() (*homeProcess, error) {
 		return nil, err
 	}
 	h := &homeProcess{home: filepath.Join(r.home, "up"), ctx: r.ctx, client: http.Client{Jar: jar, Transport: &http.Transport{DisableCompression: true}}}
-	h.cmd = exec.CommandContext(r.ctx, r.Hermes, "up")
+	h.cmd = exec.CommandContext(r.ctx, r.Hermes, "up", "--json")
 	h.cmd.Env = append(os.Environ(), "HERMES_HOME="+h.home, "XDG_RUNTIME_DIR="+run, "API_SERVER_PORT=0", "HERMES_DASHBOARD_PORT=0", "HERMES_ALLOW_ROOT_GATEWAY=1")
 	h.cmd.Cancel = func() error { return h.cmd.Process.Signal(syscall.SIGTERM) }
-	h.cmd.WaitDelay = 10 * time.Second
+	h.cmd.WaitDelay = 15 * time.Second
 	said, err := h.cmd.StdoutPipe()
 	if err != nil {
 		return nil, err
@@ -50,26 +48,27 @@ func (r *runner) wholeHome() (*homeProcess, error) {
 	if err := h.cmd.Start(); err != nil {
 		return nil, err
 	}
-	lines := bufio.NewReader(said)
-	for {
-		line, err := lines.ReadString('\n')
-		if found := opens.FindStringSubmatch(line); found != nil {
-			h.url = found[1]
-			go io.Copy(io.Discard, lines) // which ends with the process
-			if err = h.enter(found[0]); err != nil {
-				h.end()
-			}
-			return h, err
-		}
-		if err != nil {
-			h.end()
-			return nil, fmt.Errorf("the home did not start: %s", line)
-		}
+	var found struct{ Dashboard struct{ URL, Problem string } }
+	if err = json.NewDecoder(said).Decode(&found); err == nil && found.Dashboard.URL == "" {
+		err = errors.New(found.Dashboard.Problem)
 	}
+	if err == nil {
+		err = h.enter(found.Dashboard.URL)
+	}
+	if err != nil {
+		h.end()
+		return nil, fmt.Errorf("cannot start a home: %w", err)
+	}
+	return h, nil
 }
 
 // enter uses the address that logs in, and finds the dashboard among the services.
 func (h *homeProcess) enter(address string) error {
+	open, err := url.Parse(address)
+	if err != nil {
+		return err
+	}
+	h.url = "http://" + open.Host
 	answer, err := h.client.Get(address)
 	if err != nil {
 		return err

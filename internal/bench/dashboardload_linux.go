@@ -8,15 +8,31 @@ import (
 	"net/http"
 	"path"
 	"regexp"
+	"slices"
 	"strings"
 )
 
-// What a page loads: in HTML by these attributes, in modules by imports, in style sheets by url().
-var loads = regexp.MustCompile(`(?:\b(?:src|href)=|\bfrom\s*|\bimport\s*\(?\s*)["']([^"']+)["']|url\(["']?([^"')]+)["']?\)`)
+// What a document, a module or a style sheet loads at once, and what a module loads only when it is needed.
+var (
+	loads = regexp.MustCompile(`(?:\b(?:src|href)=|\bfrom\s*|\bimport\s*)["']([^"']+)["']|url\(["']?([^"')]+)["']?\)`)
+	needs = regexp.MustCompile(`\bimport\(\s*["']([^"']+)["']`)
+)
 
-// firstPaint loads the first page with everything that it and its modules name, as a browser would and compressed, and
-// says how many bytes that is in how many files. What only the terminal needs is left out.
-func (h *homeProcess) firstPaint() (size int64, files int, err error) {
+// firstView is what the first page needs.
+const firstView = "overview.js"
+
+// firstPage is what a browser transfers for the first page, and allPages what it would for all of them but the terminal.
+func (h *homeProcess) firstPage() (size int64, files int, err error) {
+	return h.loadAll(func(view string) bool { return path.Base(view) == firstView })
+}
+
+func (h *homeProcess) allPages() (size int64, files int, err error) {
+	return h.loadAll(func(view string) bool { return true })
+}
+
+// loadAll loads the document with everything that it and its modules name, as a browser would, and says how many bytes
+// came in how many files.
+func (h *homeProcess) loadAll(wanted func(view string) bool) (size int64, files int, err error) {
 	seen := map[string]bool{"/": true}
 	for todo := []string{"/"}; len(todo) > 0; {
 		at := todo[0]
@@ -27,19 +43,27 @@ func (h *homeProcess) firstPaint() (size int64, files int, err error) {
 		}
 		size += transferred
 		files++
-		for _, found := range loads.FindAllStringSubmatch(string(text), -1) {
-			next := found[1] + found[2]
-			if !strings.HasPrefix(next, "/") && !strings.HasPrefix(next, ".") {
-				continue // no file of this server
+		for _, next := range named(string(text), wanted) {
+			if next = resolved(at, next); !seen[next] && path.Ext(next) != "" && !isTerminal(next) {
+				seen[next] = true
+				todo = append(todo, next)
 			}
-			if next = resolved(at, next); path.Ext(next) == "" || seen[next] || isTerminal(next) {
-				continue
-			}
-			seen[next] = true
-			todo = append(todo, next)
 		}
 	}
 	return size, files, nil
+}
+
+// named are the files of this server that a text names.
+func named(text string, wanted func(view string) bool) (names []string) {
+	for _, found := range loads.FindAllStringSubmatch(text, -1) {
+		names = append(names, found[1]+found[2])
+	}
+	for _, found := range needs.FindAllStringSubmatch(text, -1) {
+		if wanted(found[1]) {
+			names = append(names, found[1])
+		}
+	}
+	return slices.DeleteFunc(names, func(name string) bool { return !strings.HasPrefix(name, "/") && !strings.HasPrefix(name, ".") })
 }
 
 func resolved(from, to string) string {

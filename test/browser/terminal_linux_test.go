@@ -58,7 +58,8 @@ func TestTypingInTheTerminal(t *testing.T) {
 	p.keys("c", chromedp.ModifierCtrl)
 	p.types("echo the status is $?")
 	p.prints("the status is 130")
-	p.types("cat")
+	p.types("echo it re\"\"ads; cat")
+	p.prints("it reads") // from here on the terminal is not the prompt's any more
 	p.keys("d", chromedp.ModifierCtrl)
 	p.types("printf '\\033[31mred\\033[0m\\n'")
 	p.holds("colours are shown", `[...document.querySelectorAll(".xterm-rows span")].some((part) => part.textContent.includes("red") && part.className.includes("xterm-fg-1"))`)

@@ -31,7 +31,7 @@ export function lines(size) {
 }
 
 // plain takes out what steers a terminal, and cuts a line that nobody reads to its end.
-function plain(line) {
+export function plain(line) {
   const text = line.replace(controls, "");
   return text.length > longest ? `${text.slice(0, longest)}…` : text;
 }

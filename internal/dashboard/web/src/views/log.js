@@ -41,10 +41,11 @@ export function logView(root, { title = "Log", hint = "Nothing has been written 
   const kept = ring(keep);
   const search = h("input", { type: "search", placeholder: "Search", "aria-label": `Search in the ${title.toLowerCase()}`, oninput: () => redraw() });
   const follow = h("button", { class: "button small", type: "button", "aria-pressed": "true", onclick: () => resume() }, "Follow");
-  const wrap = h("button", { class: "button small quiet", type: "button", "aria-pressed": "false", onclick: () => toggleWrap() }, "Wrap");
+  const narrow = matchMedia("(max-width: 680px)").matches; // there, hardly any line fits
+  const wrap = h("button", { class: "button small quiet", type: "button", "aria-pressed": String(narrow), onclick: () => toggleWrap() }, "Wrap");
   const remark = h("span", { class: "muted log-remark" });
   const trouble = h("div", null);
-  const body = h("div", { class: "log", role: "log", "aria-live": "off", "aria-label": title, tabindex: 0 });
+  const body = h("div", { class: narrow ? "log wrap" : "log", role: "log", "aria-live": "off", "aria-label": title, tabindex: 0 });
   let following = true;
   let missed = 0; // lines that came while somebody reads
   let lost = 0; // lines that the server dropped

@@ -5,6 +5,7 @@ import { card, empty, head, loading, problem, sheet, status } from "../parts.js"
 import { subscribe } from "../store.js";
 import { buttons, named, state, trouble, why } from "./control.js";
 import { mountPlots } from "./plots.js";
+import { tail } from "./tail.js";
 
 const shownBoxes = 8;
 
@@ -47,7 +48,7 @@ function summary(overview, redraw) {
       h("header", null,
         h("h2", null, h("a", { href: `/services/${encodeURIComponent(service.name)}` }, service.name), " ", state(service)),
         h("div", { class: "toolbar" }, buttons(service, redraw, "small"))),
-      why(service), trouble(service, redraw))),
+      why(service), tail(service, redraw), trouble(service, redraw))),
   ];
 }
 

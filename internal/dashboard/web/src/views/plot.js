@@ -60,11 +60,12 @@ export function plot({ title, kind, format, ceiling, onpoint }) {
     const { values, start, step } = series;
     let i = marked ?? values.findLastIndex((v) => v !== null);
     if (i < 0) i = values.length - 1;
-    value.textContent = values[i] === null ? "not known" : format(values[i]);
+    const told = values[i] === null ? "not known" : format(values[i]);
+    value.textContent = values[i] === null ? "–" : told;
     moment.textContent = marked === null ? "now" : clock(start + i * step);
     canvas.setAttribute("aria-valuemax", values.length - 1);
     canvas.setAttribute("aria-valuenow", i);
-    canvas.setAttribute("aria-valuetext", `${value.textContent}, ${clock(start + i * step)}`);
+    canvas.setAttribute("aria-valuetext", `${told}, ${clock(start + i * step)}`);
   }
 
   function under(event) {

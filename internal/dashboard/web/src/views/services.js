@@ -4,6 +4,7 @@ import { h, since, update } from "../dom.js";
 import { empty, head, loading, problem, table } from "../parts.js";
 import { subscribe } from "../store.js";
 import { buttons, named, state, trouble, why } from "./control.js";
+import { tail } from "./tail.js";
 
 const columns = [
   { title: "Service", class: "main" }, { title: "State" }, { title: "Since", class: "nowrap" },
@@ -37,7 +38,7 @@ function content(overview, redraw) {
 }
 
 function rows(service, redraw) {
-  const about = [why(service), trouble(service, redraw)].filter(Boolean);
+  const about = [why(service), ["parked", "backoff"].includes(service.state) ? tail(service, redraw) : null, trouble(service, redraw)].filter(Boolean);
   return [{
     key: service.name,
     cells: [
