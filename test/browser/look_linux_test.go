@@ -13,16 +13,19 @@ import (
 //go:embed testdata/look.js
 var looking string
 
-// pages are all pages of a house that has a sandbox of the task "work", with the heading by which one knows them.
-var pages = map[string]string{
-	"/":                                "Overview",
-	"/services":                        "Services",
-	"/services/gateway-default":        "gateway-default",
-	"/sandboxes":                       "Sandboxes",
-	"/sandboxes/default/work":          "work",
-	"/sandboxes/default/work/terminal": "Terminal",
-	"/addons":                          "Add-ons",
-	"/profiles":                        "Profiles",
+// sight is by what one knows that a page is there: its heading, and something that it has to fetch.
+type sight struct{ heading, words string }
+
+// pages are all pages of a house that has a sandbox of the task "work".
+var pages = map[string]sight{
+	"/":                                {"Overview", "gateway-default"},
+	"/services":                        {"Services", "gateway-default"},
+	"/services/gateway-default":        {"gateway-default", "listening"},
+	"/sandboxes":                       {"Sandboxes", "work"},
+	"/sandboxes/default/work":          {"work", "What is enforced"},
+	"/sandboxes/default/work/terminal": {"Terminal", "connected"},
+	"/addons":                          {"Add-ons", "search.exa"},
+	"/profiles":                        {"Profiles", "default"},
 }
 
 // furnished is a house in which there is something to see on every page, and somebody who looks at it.
@@ -38,7 +41,8 @@ func furnished(t *testing.T) (*house, *tab) {
 func (p *tab) goes(h *house, path string) {
 	p.t.Helper()
 	p.open(h.url + path)
-	p.drawn(pages[path])
+	p.drawn(pages[path].heading)
+	p.sees(pages[path].words)
 }
 
 // drawn waits for a page with a heading.

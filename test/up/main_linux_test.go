@@ -4,6 +4,8 @@ package up
 
 import (
 	"fmt"
+	"io"
+	"net"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -28,7 +30,21 @@ var (
 	ordinary *account.Account
 )
 
-func TestMain(m *testing.M) { os.Exit(testMain(m)) }
+// ringVariable makes this program one that asks at a socket, whatever stands in its way, and prints what it is told.
+const ringVariable = "HERMES_TEST_RING"
+
+func TestMain(m *testing.M) {
+	if path := os.Getenv(ringVariable); path != "" {
+		c, err := net.Dial("unix", path)
+		if err != nil {
+			fmt.Println(err)
+			os.Exit(1)
+		}
+		io.Copy(os.Stdout, c)
+		os.Exit(0)
+	}
+	os.Exit(testMain(m))
+}
 
 func testMain(m *testing.M) int {
 	if notBuilt = program.Missing(); notBuilt != "" {
@@ -154,7 +170,13 @@ func (w *world) up(args ...string) *process {
 
 func (w *world) start(args ...string) *process {
 	w.t.Helper()
-	p := &process{w: w, cmd: w.command(args...), ended: make(chan struct{})}
+	return w.begin(w.command(args...))
+}
+
+// begin starts what leads to one.
+func (w *world) begin(cmd *exec.Cmd) *process {
+	w.t.Helper()
+	p := &process{w: w, cmd: cmd, ended: make(chan struct{})}
 	p.cmd.Stdout, p.cmd.Stderr = &p.stdout, &p.err
 	if err := p.cmd.Start(); err != nil {
 		w.t.Fatal(err)

@@ -63,7 +63,7 @@ function verdict(weaker) {
 function deviations(weaker) {
   return h("div", { class: "note deviations", "data-tone": "warn" },
     h("ul", null, weaker.map((fact) => h("li", null,
-      h("strong", null, nameOf(fact)), ": ", fact.deviation, ".", explain(fact) ? h("span", { class: "muted" }, ` ${explain(fact)}`) : null))));
+      h("strong", null, nameOf(fact)), ": ", fact.deviation, ".", fact.enforced && explain(fact) ? h("span", { class: "muted" }, ` ${explain(fact)}`) : null))));
 }
 
 function nameOf(fact) {
