@@ -140,3 +140,16 @@ func TestTheFirstPageIsSmall(t *testing.T) {
 		t.Errorf("the first page transfers %.0f bytes: %v", total, sizes)
 	}
 }
+
+// A browser has six connections to a server, and may keep pages that were left for the way back: they keep no stream.
+func TestPagesThatWereLeftKeepNoConnection(t *testing.T) {
+	h := newHouse(t)
+	p := h.visit("/services/gateway-default")
+	for range 8 {
+		p.open(h.url + "/services/gateway-default")
+		p.sees("listening")
+	}
+	p.do(chromedp.NavigateBack())
+	h.says("gateway-default", "a line for who came back")
+	p.sees("a line for who came back")
+}

@@ -62,6 +62,12 @@ func newHouse(t *testing.T, env ...string) *house {
 	}
 	dir := t.TempDir()
 	os.Chmod(filepath.Dir(dir), 0o755)
+	return newHouseIn(t, dir, env...)
+}
+
+// newHouseIn is newHouse in a directory.
+func newHouseIn(t *testing.T, dir string, env ...string) *house {
+	t.Helper()
 	h := &house{t: t, home: filepath.Join(dir, "home"), run: filepath.Join(dir, "run")}
 	for _, d := range []string{dir, h.home, h.run, filepath.Join(dir, "user")} {
 		h.mkdir(d)
