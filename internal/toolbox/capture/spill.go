@@ -2,6 +2,7 @@ package capture
 
 import (
 	"bufio"
+	"cmp"
 	"crypto/rand"
 	"encoding/hex"
 	"errors"
@@ -144,8 +145,9 @@ func (s *spill) finish() string {
 	if s.full && s.err == nil {
 		_, s.err = fmt.Fprintf(s.w, "\n[%s]\n", cutRemark)
 	}
-	if err := errors.Join(s.err, s.w.Flush(), s.file.Close()); err != nil {
-		return "the file with the output is not whole: " + strings.ReplaceAll(err.Error(), "\n", "; ")
+	flushed, closed := s.w.Flush(), s.file.Close()
+	if err := cmp.Or(s.err, flushed, closed); err != nil { // the first is why there are others
+		return "the file with the output is not whole: " + err.Error()
 	}
 	if s.full {
 		return "of the file with the output: " + cutRemark
