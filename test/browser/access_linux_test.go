@@ -2,6 +2,7 @@ package browser
 
 import (
 	"net/http"
+	"net/url"
 	"strings"
 	"testing"
 
@@ -33,6 +34,23 @@ func TestLogin(t *testing.T) {
 	p.arrives("/login")
 	p.open(h.url + "/services")
 	p.arrives("/login")
+}
+
+// The page that comes after the login is one of this dashboard, however an address of another site is written down.
+func TestTheLoginLeadsNowhereElse(t *testing.T) {
+	h := newHouse(t, withLogin...)
+	p := newTab(t)
+	p.expects("status of 401") // of what the page still asked for when its session ended
+	for _, next := range []string{"//127.0.0.2/", "/\\127.0.0.2/", "/..//127.0.0.2/", "/.//127.0.0.2/", "/a/%2e%2e//127.0.0.2/", "http://127.0.0.2/", "javascript:0"} {
+		p.open(h.url + "/login?next=" + url.QueryEscape(next))
+		p.login(password)
+		p.arrives("/")
+		if at := ask[string](p, "location.origin"); at != h.url {
+			t.Errorf("after the login %q leads to %s", next, at)
+		}
+		p.click("button", "Log out")
+		p.arrives("/login")
+	}
 }
 
 // A session that has ended is renewed where the page stands. Where it cannot be, the page leads to the login, and the

@@ -81,7 +81,9 @@ func hosts(listen string, loopback bool, publicURL string) gate.Hosts {
 }
 
 // foreign says whether a page of another origin makes this request. Browsers say so; what is none has no cookies to lose.
-// A WebSocket has to say where it comes from: no rule of browsers keeps the pages of others from opening one.
+// A WebSocket has to say where it comes from: no rule of browsers keeps the pages of others from opening one. A link on
+// another's page may lead here, but nothing here is part of another's page: what listens on another port of this host is
+// of the same site, and gets our cookies sent with all that it asks for.
 func foreign(r *http.Request, host string) bool {
 	origins := r.Header.Values("Origin")
 	if len(origins) > 0 {
@@ -91,9 +93,9 @@ func foreign(r *http.Request, host string) bool {
 	if r.Header.Get("Upgrade") != "" {
 		return true
 	}
-	if !changes(r) {
+	site := r.Header.Get("Sec-Fetch-Site")
+	if site == "" || site == "same-origin" || site == "none" {
 		return false
 	}
-	site := r.Header.Get("Sec-Fetch-Site")
-	return site != "" && site != "same-origin" && site != "none"
+	return changes(r) || r.Header.Get("Sec-Fetch-Mode") != "navigate"
 }

@@ -180,23 +180,27 @@ func TestByWhichNamesItIsAskedFor(t *testing.T) {
 func TestPagesOfOthersAreRefused(t *testing.T) {
 	s := newSite(t, nil)
 	for _, test := range []struct {
-		method, origin, site string
-		allowed              bool
+		method, origin, site, mode string
+		allowed                    bool
 	}{
-		{"POST", "", "", true}, // no browser
-		{"POST", "http://127.0.0.1:9119", "same-origin", true},
-		{"POST", "http://127.0.0.1:9118", "", false}, // another port is another site
-		{"POST", "http://localhost:9119", "", false}, // another name too
-		{"POST", "http://evil.example", "cross-site", false},
-		{"POST", "null", "", false},
-		{"POST", "", "cross-site", false},
-		{"POST", "", "same-site", false},
-		{"POST", "", "none", true},
-		{"POST", "http://127.0.0.1:9119.evil.example", "", false},
-		{"POST", "http://127.0.0.1:91190", "", false},
-		{"POST", "127.0.0.1:9119", "", false},
-		{"GET", "http://evil.example", "cross-site", false},
-		{"GET", "", "cross-site", true}, // a link on another's page
+		{"POST", "", "", "", true}, // no browser
+		{"POST", "http://127.0.0.1:9119", "same-origin", "", true},
+		{"POST", "http://127.0.0.1:9118", "", "", false}, // another port is another site
+		{"POST", "http://localhost:9119", "", "", false}, // another name too
+		{"POST", "http://evil.example", "cross-site", "", false},
+		{"POST", "null", "", "", false},
+		{"POST", "", "cross-site", "", false},
+		{"POST", "", "same-site", "", false},
+		{"POST", "", "none", "", true},
+		{"POST", "http://127.0.0.1:9119.evil.example", "", "", false},
+		{"POST", "http://127.0.0.1:91190", "", "", false},
+		{"POST", "127.0.0.1:9119", "", "", false},
+		{"GET", "http://evil.example", "cross-site", "", false},
+		{"GET", "", "cross-site", "navigate", true},   // a link on another's page
+		{"GET", "", "cross-site", "no-cors", false},   // an image on it
+		{"GET", "", "same-site", "no-cors", false},    // of another port too, to which browsers send the same cookies
+		{"GET", "", "same-origin", "no-cors", true},   // an image of ours
+		{"POST", "", "cross-site", "navigate", false}, // a form
 	} {
 		path, fine := refreshPath, 401 // it is asked for, and has no session
 		if test.method == "GET" {
@@ -208,6 +212,9 @@ func TestPagesOfOthersAreRefused(t *testing.T) {
 			}
 			if test.site != "" {
 				r.Header.Set("Sec-Fetch-Site", test.site)
+			}
+			if test.mode != "" {
+				r.Header.Set("Sec-Fetch-Mode", test.mode)
 			}
 		})
 		if !test.allowed {

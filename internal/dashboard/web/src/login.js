@@ -53,12 +53,13 @@ async function refusal(response) {
 }
 
 // wanted is the page that somebody was sent here from. Only a path of this dashboard counts: an address of another site
-// must not be made to look like ours.
+// must not be made to look like ours. What is left of /..//elsewhere is one too.
 function wanted() {
   const next = new URLSearchParams(location.search).get("next") ?? "/";
   try {
     const address = new URL(next, location.origin);
-    if (next.startsWith("/") && address.origin === location.origin && address.pathname !== "/login") return address.pathname + address.search;
+    const ours = next.startsWith("/") && address.origin === location.origin && !address.pathname.startsWith("//");
+    if (ours && address.pathname !== "/login") return address.pathname + address.search;
   } catch {
     // What is no address leads to the overview.
   }
