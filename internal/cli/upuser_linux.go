@@ -3,6 +3,7 @@ package cli
 import (
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -59,21 +60,27 @@ func give(dir string, user userdb.User) error {
 	if err := os.Mkdir(dir, 0o700); err != nil && !errors.Is(err, fs.ErrExist) {
 		return err
 	}
-	info, err := os.Lstat(dir)
+	// By descriptor, so that nobody puts another one in its place meanwhile.
+	f, err := os.OpenFile(dir, os.O_RDONLY|syscall.O_DIRECTORY|syscall.O_NOFOLLOW|syscall.O_CLOEXEC, 0)
+	if errors.Is(err, syscall.ENOTDIR) || errors.Is(err, syscall.ELOOP) {
+		return fmt.Errorf("%s is not a directory", dir)
+	}
 	if err != nil {
 		return err
 	}
-	if !info.IsDir() {
-		return fmt.Errorf("%s is not a directory", dir)
+	defer f.Close()
+	info, err := f.Stat()
+	if err != nil {
+		return err
 	}
 	owner := int(info.Sys().(*syscall.Stat_t).Uid)
 	if owner == user.UID {
 		return nil
 	}
-	if entries, err := os.ReadDir(dir); err != nil || len(entries) > 0 {
+	if names, err := f.Readdirnames(1); len(names) > 0 || !errors.Is(err, io.EOF) {
 		return fmt.Errorf("%s belongs to user %d; give it to that user (chown -R %s %s), name another one with HERMES_HOME, or set %s=1", dir, owner, user.Name, dir, allowRoot)
 	}
-	return os.Lchown(dir, user.UID, user.GID)
+	return f.Chown(user.UID, user.GID)
 }
 
 // userEnvironment is the caller's environment, but for what says who and where the caller is.

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"net"
+	"net/url"
 	"os"
 	"path/filepath"
 	"strings"
@@ -23,6 +24,8 @@ type Bell struct{ socket *net.UnixListener }
 const (
 	// ringTime bounds how long either side waits for the other.
 	ringTime = 5 * time.Second
+	// acceptPause is how long a bell waits after it could not be answered.
+	acceptPause = 100 * time.Millisecond
 	// longest is far above what any address has.
 	longest = 4096
 )
@@ -71,8 +74,15 @@ func (b *Bell) Answer(ctx context.Context, address func() string) {
 	defer context.AfterFunc(ctx, func() { b.socket.Close() })()
 	for {
 		c, err := b.socket.AcceptUnix()
-		if err != nil {
+		switch {
+		case errors.Is(err, net.ErrClosed):
 			return
+		case err != nil: // as when there are too many open files, which passes
+			select {
+			case <-ctx.Done():
+			case <-time.After(acceptPause):
+			}
+			continue
 		}
 		if who, err := peercred.Of(c); err == nil && (who.Uid == 0 || int(who.Uid) == os.Geteuid()) {
 			c.SetDeadline(time.Now().Add(ringTime))
@@ -101,7 +111,12 @@ func Ring(ctx context.Context, home string) (string, error) {
 		if err != nil || !strings.HasSuffix(string(text), "\n") {
 			return "", errors.New("cannot get an address of the dashboard: it does not give one; it is another user's, or stuck")
 		}
-		return strings.TrimSpace(string(text)), nil
+		// What another user's program says is shown on a terminal, perhaps root's.
+		address, err := url.Parse(strings.TrimSpace(string(text)))
+		if err != nil || address.Scheme != "http" && address.Scheme != "https" {
+			return "", errors.New("cannot get an address of the dashboard: what answers gives none")
+		}
+		return address.String(), nil
 	}
 	return "", ErrNobody
 }

@@ -96,3 +96,23 @@ func TestWhoDoesNotListen(t *testing.T) {
 		t.Error(err)
 	}
 }
+
+// What answers may be another user's program, and root's terminal shows what it says.
+func TestWhatIsNoAddressIsNotShown(t *testing.T) {
+	t.Setenv("XDG_RUNTIME_DIR", t.TempDir())
+	for i, said := range []string{"\x1b]0;mine\a http://localhost/", "http://localhost/\x1b[2J", "javascript:alert(1)", "rm -rf /"} {
+		home := "/home/" + strconv.Itoa(i)
+		b, err := Hang(home)
+		if err != nil {
+			t.Fatal(err)
+		}
+		ctx, cancel := context.WithCancel(t.Context())
+		var answering sync.WaitGroup
+		answering.Go(func() { b.Answer(ctx, func() string { return said }) })
+		if got, err := Ring(t.Context(), home); err == nil {
+			t.Errorf("%q is shown", got)
+		}
+		cancel()
+		answering.Wait()
+	}
+}
