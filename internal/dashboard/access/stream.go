@@ -20,8 +20,6 @@ func (a *Access) whileItLasts(inner http.Handler, w http.ResponseWriter, r *http
 	ctx, cancel := context.WithTimeoutCause(r.Context(), left, errSessionOver)
 	defer cancel()
 	l := &line{ResponseWriter: w}
-	// The server bounds how long a request may be sent; the same bound would end a stream whose caller has nothing to send.
-	http.NewResponseController(w).SetReadDeadline(time.Time{})
 	ended := make(chan struct{})
 	stop := context.AfterFunc(ctx, func() {
 		defer close(ended)
