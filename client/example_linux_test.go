@@ -36,7 +36,7 @@ type quiet struct{}
 
 func (quiet) Status() client.GatewayStatus { return client.GatewayStatus{State: "running"} }
 func (quiet) Healthy() bool                { return true }
-func (quiet) Restart()                     {}
+func (quiet) Restart() error               { return nil }
 
 // serve serves the API over real sandboxes, in a home of its own.
 func serve() (address, key string, stop func()) {

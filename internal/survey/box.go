@@ -55,7 +55,7 @@ func Boxes(ctx context.Context, all []Listed) []Box {
 func boxOf(s client.Sandbox) Box {
 	box := Box{Profile: s.Identity.Normal().Profile, Task: s.Identity.Task, State: s.State, Engine: s.Engine, Created: s.Created, Problem: s.Problem}
 	if s.Foreign {
-		box.Problem = "the Hermes agent made it, which is asked for it"
+		box.Problem = "the Hermes agent made it, and has no guest of ours in it that could be asked"
 	}
 	if st := s.Status; st != nil {
 		box.Connections, box.Running, box.Processes, box.Usage = st.Connections, st.Commands, st.Processes, st.Usage

@@ -18,7 +18,10 @@ type badRequest struct{ message string }
 
 func (e *badRequest) Error() string { return e.message }
 
-var errNowhere = errors.New("there is no such thing here")
+var (
+	errNowhere = errors.New("there is no such thing here")
+	errUnknown = errors.New("how the services are is not known")
+)
 
 // statuses are how errors are answered; all others are faults of ours.
 var statuses = []struct {
@@ -33,6 +36,7 @@ var statuses = []struct {
 	{control.ErrUnreachable, http.StatusServiceUnavailable},
 	{supervise.ErrClosed, http.StatusServiceUnavailable},
 	{errEnding, http.StatusServiceUnavailable},
+	{errUnknown, http.StatusServiceUnavailable},
 	{context.DeadlineExceeded, http.StatusGatewayTimeout},
 }
 

@@ -2,6 +2,7 @@ package house
 
 import (
 	"bytes"
+	"context"
 	"encoding/json"
 	"sync"
 	"time"
@@ -12,6 +13,7 @@ import (
 // crowd is who watches the overview. While there is anybody one goroutine for each part looks, and what has changed is
 // encoded once for all: another page costs what it takes to send to it.
 type crowd struct {
+	life  context.Context
 	sight *sight
 
 	mu      sync.Mutex
@@ -32,8 +34,6 @@ type frame struct {
 
 // agedAfter is how old a frame becomes at most when only times in it have changed: pages tell times themselves.
 const agedAfter = 10 * time.Second
-
-func newCrowd(s *sight) *crowd { return &crowd{sight: s} }
 
 // join makes one more watch, until the returned function is called.
 func (c *crowd) join() (leave func()) {
@@ -64,6 +64,8 @@ func (c *crowd) watch(every time.Duration, look func()) {
 		for {
 			select {
 			case <-gone:
+				return
+			case <-c.life.Done():
 				return
 			case <-ticker.C:
 			}

@@ -66,7 +66,7 @@ func New(o Options) *House {
 	h := &House{Options: o, mux: http.NewServeMux(), draining: make(chan struct{})}
 	h.life, h.end = context.WithCancel(context.Background())
 	h.sight = newSight(h.life, o)
-	h.crowd = newCrowd(h.sight)
+	h.crowd = &crowd{life: h.life, sight: h.sight}
 	h.rooms = &rooms{open: o.Open, gateway: h.gatewayOf, log: o.Log, all: map[string]*room{}}
 	h.route()
 	h.work.Go(h.remember)

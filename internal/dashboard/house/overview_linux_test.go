@@ -158,6 +158,20 @@ func TestWithoutASupervisor(t *testing.T) {
 	}
 }
 
+func TestASupervisorThatDoesNotAnswerIsSaid(t *testing.T) {
+	s := newSite(t, nil, func(s *site, o *Options) {
+		o.Services = func(ctx context.Context, do func(control.Operations) error) error {
+			return do(control.Dial(filepath.Join(s.home, "nobody.sock")))
+		}
+	})
+	var o survey.Overview
+	if s.ask("GET", "/api/overview", 200, &o); !strings.Contains(o.Problem, "cannot reach the supervisor") || o.Engine.Name != "native" || len(o.Profiles) != 1 {
+		t.Errorf("%+v", o)
+	}
+	s.refused("GET", "/api/services", 503, "cannot reach the supervisor")
+	s.refused("POST", "/api/services/steady/start", 503, "cannot reach the supervisor")
+}
+
 // counting counts how often the supervisor is asked.
 type counting struct{ asked atomic.Int64 }
 

@@ -2,7 +2,6 @@ package house
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"net/http"
 	"time"
@@ -22,7 +21,7 @@ var verbs = map[string]func(control.Operations, context.Context, string) error{
 func (h *House) services(w http.ResponseWriter, _ *http.Request) error {
 	seen := h.sight.services.fresh()
 	if seen.problem != "" {
-		return errors.New(seen.problem)
+		return fmt.Errorf("%w: %s", errUnknown, seen.problem)
 	}
 	return answer(w, http.StatusOK, seen.services)
 }
