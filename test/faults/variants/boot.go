@@ -10,7 +10,7 @@ var bootVariants = []variant{
 	},
 	{
 		name: "B-rest-by-root-alone", test: "TestWithoutTheRightToSignal", in: "test/boot",
-		file: "internal/initd/rest_linux.go",
+		file: "internal/supervise/reaper/below_linux.go",
 		old:  "_ = tree.Signal(pid, sig)",
 		new:  "_, _ = tree.Signal, syscall.Kill(pid, sig)",
 	},

@@ -46,9 +46,9 @@ var doorVariants = []variant{
 	},
 	{
 		name: "figures-of-made-up-routes", test: "TestFiguresSayWhatWasDone", in: "internal/gateway",
-		file: "internal/gateway/gate.go",
-		old:  "k.metrics.Observe(r.Pattern, ",
-		new:  "k.metrics.Observe(r.URL.Path, ",
+		file: "internal/gateway/api/metrics.go",
+		old:  "m.Observe(r.Pattern, ",
+		new:  "m.Observe(r.URL.Path, ",
 	},
 	{
 		name: "refusal-into-the-void", test: "TestARefusalReachesWhoStillSends", in: "internal/gateway/api",
