@@ -24,7 +24,7 @@ func TestTheAPIOfAProfileIsServedHere(t *testing.T) {
 	api := s.gateway("coder")
 	task := api.Task("a b/c") // which has to be escaped
 	if _, err := task.Ensure(ctx, client.SandboxSpec{}); err != nil {
-		t.Skipf("no sandbox of the native engine can be made here: %v", err)
+		t.Fatal(err)
 	}
 	var out bytes.Buffer
 	if result, err := task.Exec(ctx, client.Exec{Line: "echo out; exit 3"}, client.ExecOptions{Stdout: &out}); err != nil || result.Code != 3 || out.String() != "out\n" {
@@ -119,6 +119,11 @@ func TestAKilledGatewayIsSeenThroughItsRoomAndRestarted(t *testing.T) {
 	if out := s.run("default", "work", "echo without a gateway"); out != "without a gateway\n" {
 		t.Errorf("%q", out)
 	}
+	// One that is wanted down does not come back by itself.
+	s.ask("POST", "/api/services/gateway-default/stop", 200, nil)
+	if now, err := api.Status(t.Context()); err != nil || now.State != "stopped" {
+		t.Fatalf("%+v, %v", now, err)
+	}
 	if err := api.Restart(t.Context()); err != nil {
 		t.Fatal(err)
 	}
@@ -137,6 +142,12 @@ func TestARoomThatNobodyUsesIsGivenUp(t *testing.T) {
 		defer s.house.rooms.mu.Unlock()
 		return len(s.house.rooms.all)
 	}
+	s.until("it holds no sandbox any more", func() bool {
+		s.house.rooms.mu.Lock()
+		defer s.house.rooms.mu.Unlock()
+		here := s.house.rooms.all["default"]
+		return here != nil && here.users == 0 && here.boxes.Held() == 0
+	})
 	s.house.rooms.sweep(time.Now().Add(unusedAfter / 2))
 	if open() != 1 {
 		t.Error("it is given up too early")
