@@ -3,6 +3,8 @@ package api_test
 import (
 	"context"
 	"encoding/json"
+	"net/http"
+	"strings"
 	"testing"
 	"time"
 
@@ -47,7 +49,7 @@ func TestWhoGoesAwayWithInputOnItsWayTakesItsCommandAlong(t *testing.T) {
 // it cannot be asked meanwhile.
 func TestASlowReaderOfASocketIsNotGone(t *testing.T) {
 	w := newWorld(t)
-	w.api.PingEvery(100 * time.Millisecond)
+	w.api.PingEvery(2 * time.Second)
 	w.begin()
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
@@ -62,7 +64,7 @@ func TestASlowReaderOfASocketIsNotGone(t *testing.T) {
 	if err := conn.Write(ctx, websocket.MessageText, first); err != nil {
 		t.Fatal(err)
 	}
-	<-time.After(1500 * time.Millisecond) // that is how slow it is, and so long as many questions
+	<-time.After(5 * time.Second) // that is how slow it is, and as long as two questions
 	came := 0
 	for {
 		kind, message, err := conn.Read(ctx)
@@ -80,6 +82,28 @@ func TestASlowReaderOfASocketIsNotGone(t *testing.T) {
 	}
 	if came != all {
 		t.Errorf("%d bytes came, of %d", came, all)
+	}
+}
+
+// A connection that has become a socket is not settled as an answer is: it is the server's no more. That the server
+// does not panic is seen when the world ends.
+func TestASocketIsNotSettled(t *testing.T) {
+	w := newWorld(t)
+	w.begin()
+	for body, status := range map[string]int{"": http.StatusSwitchingProtocols, "of a request that has none": http.StatusRequestEntityTooLarge} {
+		r, err := http.NewRequestWithContext(t.Context(), http.MethodGet, w.server.URL+"/v1/sandboxes/work/attach", strings.NewReader(body))
+		if err != nil {
+			t.Fatal(err)
+		}
+		r.Header = http.Header{"Connection": {"Upgrade"}, "Upgrade": {"websocket"}, "Sec-WebSocket-Version": {"13"}, "Sec-WebSocket-Key": {"dGhlIHNhbXBsZSBub25jZQ=="}}
+		answer, err := http.DefaultTransport.RoundTrip(r)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if answer.StatusCode != status {
+			t.Errorf("%q: status %d", body, answer.StatusCode)
+		}
+		answer.Body.Close()
 	}
 }
 

@@ -30,9 +30,10 @@ func (i *inflow) Read(p []byte) (int, error) {
 }
 
 // settle sends the answer and takes the rest of a body that nobody wants any more, for a while: a connection that is closed
-// while somebody writes to it can take the answer from him.
+// while somebody writes to it can take the answer from him. A connection that was to become another one may be the server's
+// no more.
 func settle(w http.ResponseWriter, r *http.Request, body io.Reader) {
-	if r.Body == http.NoBody || r.Context().Err() != nil {
+	if body == http.NoBody || r.Header.Get("Upgrade") != "" || r.Context().Err() != nil {
 		return
 	}
 	control := http.NewResponseController(w)

@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/json"
 	"io"
+	"log"
 	"net"
 	"net/http"
 	"net/http/httptest"
@@ -55,6 +56,8 @@ func newWorld(t *testing.T) *world {
 			w.closed.Store(c.RemoteAddr().String(), true)
 		}
 	}
+	said := new(saying)
+	w.server.Config.ErrorLog = log.New(said, "", 0)
 	w.server.Start()
 	w.client, err = client.New(w.server.URL, "", client.Options{Patience: 20 * time.Second})
 	if err != nil {
@@ -64,6 +67,9 @@ func newWorld(t *testing.T) *world {
 	t.Cleanup(func() {
 		w.server.CloseClientConnections()
 		w.server.Close()
+		if text := said.text(); strings.Contains(text, "panic") {
+			t.Error(text)
+		}
 		ctx, stop := context.WithTimeout(context.Background(), 30*time.Second)
 		defer stop()
 		if _, err := sandboxes.Manager().Prune(ctx, home, true); err != nil {
@@ -116,4 +122,22 @@ func (w *world) refused(code client.Code, method, path string, body io.Reader, h
 	if err != nil || p.Code != code || p.Status != answer.StatusCode || p.Detail == "" || strings.Contains(p.Detail, "\n") || answer.Header.Get("Content-Type") != "application/problem+json" {
 		w.t.Errorf("%s %s: %d %s %q; it should be refused with %s", method, path, answer.StatusCode, answer.Header.Get("Content-Type"), text, code)
 	}
+}
+
+// saying keeps what is written by several.
+type saying struct {
+	mu      sync.Mutex
+	written strings.Builder
+}
+
+func (s *saying) Write(p []byte) (int, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.written.Write(p)
+}
+
+func (s *saying) text() string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.written.String()
 }
