@@ -64,12 +64,11 @@ func (a *app) settled(g agent) (config.Lookup, error) {
 	return lookup, err
 }
 
-// terminal is the environment that the configuration of the profile's sandboxes is read in: that of its gateway. The
-// default profile's is the caller's own. A name that no profile has is only a name, and the home's configuration counts.
+// terminal is the environment that the configuration of the profile's sandboxes is read in: that of its gateway. A name
+// that no profile has is only a name, and the home's configuration counts.
 func (g agent) terminal() (config.Lookup, error) {
-	if _, err := os.Stat(g.dir()); g.name == profile.Default || errors.Is(err, fs.ErrNotExist) {
+	if _, err := os.Stat(g.dir()); errors.Is(err, fs.ErrNotExist) {
 		g.name = profile.Default
-		return g.lookup, nil
 	}
 	lookup, _, err := config.WithEnvFile(g.lookup) // what has no meaning there is for the gateway to say
 	return lookup, err

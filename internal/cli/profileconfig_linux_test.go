@@ -105,6 +105,19 @@ func TestTheDefaultProfileUsesTheHomesConfiguration(t *testing.T) {
 	}
 }
 
+// The variables of the home count for the default profile as for its gateway, below those of the environment.
+func TestTheDefaultProfileUsesTheHomesVariables(t *testing.T) {
+	home := t.TempDir()
+	if err := os.WriteFile(filepath.Join(home, ".env"), []byte("TERMINAL_ENV=local\nTERMINAL_TIMEOUT=9\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	a, _, _ := testApp()
+	a.lookup = lookupIn(map[string]string{"HERMES_HOME": home, "TERMINAL_TIMEOUT": "11"})
+	if c, err := a.terminal(); err != nil || c.Engine != "local" || c.Timeout.String() != "11s" {
+		t.Errorf("%s, %s, %v", c.Engine, c.Timeout, err)
+	}
+}
+
 // Models that come through a gateway say themselves which task they work in.
 func TestModelsNameTheirTaskAtAGateway(t *testing.T) {
 	p := hermes(t, t.TempDir(), []string{"API_SERVER_KEY=of-a-model-here"}, "gateway", "run")
