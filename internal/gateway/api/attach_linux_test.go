@@ -18,13 +18,7 @@ func TestWhoGoesAwayWithInputOnItsWayTakesItsCommandAlong(t *testing.T) {
 	w := newWorld(t)
 	w.api.PingEvery(200 * time.Millisecond)
 	w.begin()
-	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
-	defer cancel()
-	conn, _, err := websocket.Dial(ctx, w.server.URL+"/v1/sandboxes/work/attach", nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer conn.CloseNow()
+	ctx, conn := w.attach()
 	first, _ := json.Marshal(client.AttachRequest{Type: client.AttachStart, Exec: &client.Exec{Line: "sleep 1000"}})
 	if err := conn.Write(ctx, websocket.MessageText, first); err != nil {
 		t.Fatal(err)
@@ -51,13 +45,7 @@ func TestASlowReaderOfASocketIsNotGone(t *testing.T) {
 	w := newWorld(t)
 	w.api.PingEvery(2 * time.Second)
 	w.begin()
-	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
-	defer cancel()
-	conn, _, err := websocket.Dial(ctx, w.server.URL+"/v1/sandboxes/work/attach", nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer conn.CloseNow()
+	ctx, conn := w.attach()
 	conn.SetReadLimit(1 << 20)
 	const all = 48 << 20 // more than waits on the way
 	first, _ := json.Marshal(client.AttachRequest{Type: client.AttachStart, Exec: &client.Exec{Line: "head -c 50331648 /dev/zero"}})
@@ -105,6 +93,19 @@ func TestASocketIsNotSettled(t *testing.T) {
 		}
 		answer.Body.Close()
 	}
+}
+
+// attach opens a socket, and a context for what is said over it.
+func (w *world) attach() (context.Context, *websocket.Conn) {
+	w.t.Helper()
+	ctx, cancel := context.WithTimeout(w.t.Context(), time.Minute)
+	w.t.Cleanup(cancel)
+	conn, _, err := websocket.Dial(ctx, w.server.URL+"/v1/sandboxes/work/attach", nil)
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	w.t.Cleanup(func() { conn.CloseNow() })
+	return ctx, conn
 }
 
 // until waits for what is to happen by itself.

@@ -18,6 +18,18 @@ export function subscribe(f) {
   return () => readers.delete(f);
 }
 
+// drawn calls draw with the overview, null as long as there is none, and with a function that draws again: now and whenever
+// the overview changes, until the function that it answers is called.
+export function drawn(draw) {
+  let overview = null;
+  const again = () => draw(overview, again);
+  again();
+  return subscribe((next) => {
+    overview = next;
+    again();
+  });
+}
+
 // onConnection calls f with "opening", "open" or "lost", now and whenever that changes.
 export function onConnection(f) {
   watchers.add(f);

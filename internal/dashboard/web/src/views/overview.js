@@ -2,7 +2,7 @@
 
 import { count, h, sentence, since, update } from "../dom.js";
 import { card, empty, head, loading, problem, sheet, status } from "../parts.js";
-import { subscribe } from "../store.js";
+import { drawn } from "../store.js";
 import { buttons, named, state, trouble, why } from "./control.js";
 import { mountPlots } from "./plots.js";
 import { tail } from "./tail.js";
@@ -16,18 +16,10 @@ export default {
     const plots = h("section", { "aria-label": "The last hour" });
     const rest = h("div", { class: "page" });
     root.append(top, plots, rest);
-    let overview = null;
-
-    function draw() {
-      update(top, ...summary(overview, draw));
-      if (overview) update(rest, ...parts(overview, draw));
-    }
-
-    draw();
     const endPlots = mountPlots(plots);
-    const leave = subscribe((next) => {
-      overview = next;
-      draw();
+    const leave = drawn((overview, redraw) => {
+      update(top, ...summary(overview, redraw));
+      if (overview) update(rest, ...parts(overview, redraw));
     });
     return () => {
       leave();

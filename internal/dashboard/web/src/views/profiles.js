@@ -2,7 +2,7 @@
 
 import { count, h, update } from "../dom.js";
 import { empty, head, loading, problem, table } from "../parts.js";
-import { subscribe } from "../store.js";
+import { drawn } from "../store.js";
 import { buttons, state, trouble, why } from "./control.js";
 
 const columns = [{ title: "Profile", class: "main" }, { title: "Gateway" }, { title: "Sandboxes", class: "nowrap" }, { title: "", class: "act" }];
@@ -10,13 +10,7 @@ const columns = [{ title: "Profile", class: "main" }, { title: "Gateway" }, { ti
 export default {
   title: "Profiles",
   mount(root) {
-    let overview = null;
-    const draw = () => update(root, head("Profiles", { lead: "Each profile is an agent with settings, sandboxes and a gateway of its own." }), content(overview, draw));
-    draw();
-    return subscribe((next) => {
-      overview = next;
-      draw();
-    });
+    return drawn((overview, redraw) => update(root, head("Profiles", { lead: "Each profile is an agent with settings, sandboxes and a gateway of its own." }), content(overview, redraw)));
   },
 };
 

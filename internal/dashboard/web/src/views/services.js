@@ -2,7 +2,7 @@
 
 import { h, since, update } from "../dom.js";
 import { empty, head, loading, problem, table } from "../parts.js";
-import { subscribe } from "../store.js";
+import { drawn } from "../store.js";
 import { buttons, named, state, trouble, why } from "./control.js";
 import { tail } from "./tail.js";
 
@@ -14,13 +14,7 @@ const columns = [
 export default {
   title: "Services",
   mount(root) {
-    let overview = null;
-    const draw = () => update(root, head("Services", { lead: "What the supervisor of this home keeps running." }), content(overview, draw));
-    draw();
-    return subscribe((next) => {
-      overview = next;
-      draw();
-    });
+    return drawn((overview, redraw) => update(root, head("Services", { lead: "What the supervisor of this home keeps running." }), content(overview, redraw)));
   },
 };
 
