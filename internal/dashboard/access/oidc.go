@@ -122,7 +122,7 @@ func (a *Access) endLogin(w http.ResponseWriter, r *http.Request) {
 // pendingOf is the login that a browser comes back from, which must be the one that was begun in it.
 func (a *Access) pendingOf(r *http.Request, g guest) (pending, bool) {
 	state := r.URL.Query().Get("state")
-	for _, c := range r.CookiesNamed(loginCookie.name(g.https)) {
+	for _, c := range r.CookiesNamed(loginCookie.name(g.caller)) {
 		payload, err := a.signer.unseal(c.Value)
 		var p pending
 		if err != nil || json.Unmarshal(payload, &p) != nil || p.Kind != login || a.signer.now().Unix() >= p.Expires {
