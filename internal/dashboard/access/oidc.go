@@ -49,7 +49,7 @@ func (a *Access) issuer(name string) *issuer {
 }
 
 // client is how this dashboard shows itself to an issuer, which sends people back to it by the address that they know.
-func (a *Access) client(i *issuer, at *oidc.Provider, g guest) *oauth2.Config {
+func (a *Access) client(i *issuer, at *found, g guest) *oauth2.Config {
 	back := url.URL{Scheme: "http", Host: g.host}
 	if g.https {
 		back.Scheme = "https"
@@ -89,7 +89,9 @@ func (a *Access) beginLogin(w http.ResponseWriter, r *http.Request) {
 func (a *Access) endLogin(w http.ResponseWriter, r *http.Request) {
 	g := guestOf(r)
 	p, ok := a.pendingOf(r, g)
-	loginCookie.set(w, g, "", 0)
+	if ok { // who comes back from another one may still come back from this
+		loginCookie.set(w, g, "", 0)
+	}
 	i := a.issuer(p.Issuer)
 	if !ok || i == nil || i.problem != "" {
 		turnAway(w, r, stale)
@@ -142,7 +144,11 @@ var errorWord = regexp.MustCompile(`^[a-z_]{1,40}$`)
 // it, to us, about this login, and lately.
 func (a *Access) whoCameBack(r *http.Request, i *issuer, p pending) (account, error) {
 	said := r.URL.Query()
-	if iss := said.Get("iss"); iss != "" && iss != i.settings.Issuer {
+	at, err := i.provider(r.Context())
+	if err != nil {
+		return account{}, errors.Join(err, noAnswer)
+	}
+	if iss := said.Get("iss"); iss != i.settings.Issuer && (iss != "" || at.named) {
 		return account{}, errors.New("another issuer sent the answer")
 	}
 	if word := said.Get("error"); word != "" {
@@ -150,10 +156,6 @@ func (a *Access) whoCameBack(r *http.Request, i *issuer, p pending) (account, er
 			word = "something that is no word"
 		}
 		return account{}, fmt.Errorf("the issuer said %s: %w", word, denied)
-	}
-	at, err := i.provider(r.Context())
-	if err != nil {
-		return account{}, errors.Join(err, noAnswer)
 	}
 	ctx := oidc.ClientContext(r.Context(), i.client)
 	tokens, err := a.client(i, at, guestOf(r)).Exchange(ctx, said.Get("code"), oauth2.VerifierOption(a.signer.verifier(p)))
@@ -187,7 +189,7 @@ func (a *Access) whoCameBack(r *http.Request, i *issuer, p pending) (account, er
 }
 
 // more asks the issuer for what it does not put into its tokens, as many do with addresses and groups.
-func more(ctx context.Context, at *oidc.Provider, tokens *oauth2.Token, who account) (account, error) {
+func more(ctx context.Context, at *found, tokens *oauth2.Token, who account) (account, error) {
 	info, err := at.UserInfo(ctx, oauth2.StaticTokenSource(tokens))
 	if err != nil {
 		return account{}, err
