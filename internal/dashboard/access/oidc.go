@@ -97,7 +97,7 @@ func (a *Access) endLogin(w http.ResponseWriter, r *http.Request) {
 		turnAway(w, r, stale)
 		return
 	}
-	if a.limiter.Take(network(g.address)) > 0 {
+	if a.limiter.take(g.address) > 0 {
 		turnAway(w, r, tooManyTries)
 		return
 	}
@@ -114,7 +114,7 @@ func (a *Access) endLogin(w http.ResponseWriter, r *http.Request) {
 		a.log.Warn("an account is not allowed to come in", "issuer", i.settings.Issuer, "sub", who.Subject, "email", who.email(), "from", g.address)
 		turnAway(w, r, stranger)
 	default:
-		a.limiter.Forgive(network(g.address))
+		a.limiter.forgive(g.address)
 		a.log.Info("logged in", "user", who.shown(), "issuer", i.settings.Issuer, "sub", who.Subject, "from", g.address)
 		a.letIn(w, g, who.shown(), false)
 		goOn(w, p.Next)
