@@ -18,6 +18,7 @@ import (
 // dashboard runs one of the world until the test ends, and returns its host, and a cookie that opens it, with its name.
 func (w *world) dashboard() (host, cookie string) {
 	w.t.Helper()
+	w.env = append(w.env, "HERMES_ALLOW_ROOT_GATEWAY=1")
 	cmd := w.command("dashboard", "--port", "0")
 	var said bytes.Buffer
 	cmd.Stderr = &said
