@@ -42,6 +42,8 @@ type Dashboard struct {
 	bell     *doorbell.Bell
 	inner    http.Handler
 	drain    func(context.Context)
+
+	connections *connections
 }
 
 // New makes a dashboard, or refuses with an *access.RefusedError.
@@ -62,7 +64,7 @@ func New(o Options) (*Dashboard, error) {
 	mux := http.NewServeMux()
 	mux.Handle("/api/", o.House)
 	mux.Handle("/", o.Pages)
-	return &Dashboard{o.Settings, o.Log, door, o.Bell, mux, o.Drain}, nil
+	return &Dashboard{o.Settings, o.Log, door, o.Bell, trusting(mux), o.Drain, newConnections(mostConnections)}, nil
 }
 
 // lineOfText stands where there are no pages.

@@ -32,7 +32,7 @@ func (d *Dashboard) Serve(ctx context.Context, ready func(open string)) error {
 	server := &http.Server{
 		Handler: under.counted(d.Handler()), ReadHeaderTimeout: 10 * time.Second, ReadTimeout: time.Minute, IdleTimeout: 2 * time.Minute,
 		MaxHeaderBytes: 64 << 10, ErrorLog: slog.NewLogLogger(d.log.Handler(), slog.LevelDebug),
-		BaseContext: func(net.Listener) context.Context { return life },
+		BaseContext: func(net.Listener) context.Context { return life }, ConnContext: d.connections.remember, ConnState: d.connections.watch,
 	}
 	served := make(chan error, 1)
 	go func() { served <- server.Serve(listener) }()

@@ -76,10 +76,13 @@ func TestTheEndOfASession(t *testing.T) {
 	p.holds("the query is kept too", "location.search === '?x=1'")
 }
 
-// forget takes cookies away, as the end of their time does.
+// forget takes cookies away, as the end of their time does. Their names have the dashboard's port, which is none of the
+// usual ones here.
 func (p *tab) forget(names ...string) {
 	p.t.Helper()
-	for _, name := range names {
+	for i, name := range names {
+		name += "_" + ask[string](p, "location.port")
+		names[i] = name
 		for _, path := range []string{"/", "/auth/refresh"} {
 			if _, err := chromedp.Call(p.ctx, network.DeleteCookies, network.DeleteCookiesParams{Name: name, URL: ask[string](p, "location.origin") + path, Path: path}); err != nil {
 				p.t.Fatal(err)
