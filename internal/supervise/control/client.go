@@ -13,6 +13,7 @@ import (
 	"net/url"
 	"slices"
 	"strconv"
+	"strings"
 	"syscall"
 	"time"
 
@@ -195,8 +196,15 @@ func hungUp(err error) error {
 			return ErrHungUp
 		}
 	}
+	if strings.HasSuffix(err.Error(), closedBefore) {
+		return ErrHungUp
+	}
 	return err
 }
+
+// closedBefore is how net/http calls it when a connection was closed before anything was asked over it; the error itself
+// it keeps to itself.
+const closedBefore = "server closed idle connection"
 
 func (c *Client) refusal(answer *http.Response) error {
 	text, err := io.ReadAll(io.LimitReader(answer.Body, 64<<10))
