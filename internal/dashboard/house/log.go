@@ -22,7 +22,7 @@ const (
 	mostLines  = 2000
 	// batchEvery is how often lines are sent.
 	batchEvery = 100 * time.Millisecond
-	// longestLine is where longer ones are cut.
+	// longestLine is where longer ones are cut, which is shown at their ends.
 	longestLine = 16 << 10
 )
 
@@ -148,7 +148,11 @@ func (b *backlog) fill(text io.Reader) {
 	for {
 		line, err := r.ReadSlice('\n')
 		if len(line) > 0 {
-			b.add(strings.ToValidUTF8(strings.TrimSuffix(string(line), "\n"), "\uFFFD"))
+			text := strings.ToValidUTF8(strings.TrimSuffix(string(line), "\n"), "\uFFFD")
+			if errors.Is(err, bufio.ErrBufferFull) {
+				text += "…"
+			}
+			b.add(text)
 		}
 		for errors.Is(err, bufio.ErrBufferFull) { // the rest of one that is too long is nobody's
 			_, err = r.ReadSlice('\n')
