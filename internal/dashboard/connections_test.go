@@ -22,7 +22,7 @@ func crowded(t *testing.T, most int) *url.URL {
 	if err != nil {
 		t.Fatal(err)
 	}
-	d.connections = newConnections(most)
+	d.most = most
 	ctx, stop := contextWithCancel(t)
 	opened, ended := make(chan string, 1), make(chan error, 1)
 	go func() { ended <- d.Serve(ctx, func(open string) { opened <- open }) }()

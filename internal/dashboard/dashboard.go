@@ -15,6 +15,7 @@ import (
 	"hermes.example/hermes/internal/config"
 	"hermes.example/hermes/internal/dashboard/access"
 	"hermes.example/hermes/internal/dashboard/doorbell"
+	"hermes.example/hermes/internal/gate"
 )
 
 // Options are what a dashboard works with.
@@ -42,8 +43,7 @@ type Dashboard struct {
 	bell     *doorbell.Bell
 	inner    http.Handler
 	drain    func(context.Context)
-
-	connections *connections
+	most     int // connections
 }
 
 // New makes a dashboard, or refuses with an *access.RefusedError.
@@ -64,7 +64,17 @@ func New(o Options) (*Dashboard, error) {
 	mux := http.NewServeMux()
 	mux.Handle("/api/", o.House)
 	mux.Handle("/", o.Pages)
-	return &Dashboard{o.Settings, o.Log, door, o.Bell, trusting(mux), o.Drain, newConnections(mostConnections)}, nil
+	return &Dashboard{o.Settings, o.Log, door, o.Bell, trusting(mux), o.Drain, mostConnections}, nil
+}
+
+// trusting keeps the connections on which somebody who is in asks for something.
+func trusting(inner http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if access.UserOf(r) != "" {
+			gate.Trust(r)
+		}
+		inner.ServeHTTP(w, r)
+	})
 }
 
 // lineOfText stands where there are no pages.

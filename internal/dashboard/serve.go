@@ -3,12 +3,12 @@ package dashboard
 import (
 	"context"
 	"fmt"
-	"log/slog"
 	"net"
 	"net/http"
 	"sync"
 	"time"
 
+	"hermes.example/hermes/internal/gate"
 	"hermes.example/hermes/internal/listen"
 )
 
@@ -18,6 +18,9 @@ const (
 	drainTime = time.Second
 	endTime   = 3 * time.Second
 )
+
+// mostConnections is far above what a hundred open pages have: a browser keeps six.
+const mostConnections = 1024
 
 // Serve listens until the context ends. It calls ready with the address to open: one that logs in, once, where there
 // is no other way to.
@@ -29,11 +32,8 @@ func (d *Dashboard) Serve(ctx context.Context, ready func(open string)) error {
 	life, end := context.WithCancel(context.Background())
 	defer end()
 	var under requests
-	server := &http.Server{
-		Handler: under.counted(d.Handler()), ReadHeaderTimeout: 10 * time.Second, ReadTimeout: time.Minute, IdleTimeout: 2 * time.Minute,
-		MaxHeaderBytes: 64 << 10, ErrorLog: slog.NewLogLogger(d.log.Handler(), slog.LevelDebug),
-		BaseContext: func(net.Listener) context.Context { return life }, ConnContext: d.connections.remember, ConnState: d.connections.watch,
-	}
+	server := gate.NewServer(under.counted(d.Handler()), d.most, d.log)
+	server.BaseContext = func(net.Listener) context.Context { return life }
 	served := make(chan error, 1)
 	go func() { served <- server.Serve(listener) }()
 	address := func() string { return d.door.Open(listener.Addr()) }

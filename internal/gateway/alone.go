@@ -1,6 +1,7 @@
 package gateway
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -8,10 +9,10 @@ import (
 	"net"
 	"net/http"
 	"sync"
-	"time"
 
 	"hermes.example/hermes/client"
 	"hermes.example/hermes/internal/config"
+	"hermes.example/hermes/internal/gate"
 	"hermes.example/hermes/internal/gateway/api"
 	"hermes.example/hermes/internal/listen"
 )
@@ -69,17 +70,11 @@ func ServeMCP(ctx context.Context, s config.Gateway, door MCP, log *slog.Logger,
 	return nil
 }
 
-// newServer is a server with the bounds of every door: who is slow to say what he wants, or opens connections and says
-// nothing, must not keep others out.
+// connectionsPerPlace is how many connections there may be for each request that is let in at a time: most clients keep
+// some that are idle.
+const connectionsPerPlace = 2
+
+// newServer is a server for what is behind a gate with these settings.
 func newServer(h http.Handler, s config.Gateway, log *slog.Logger) *http.Server {
-	places := s.Concurrency
-	if places == 0 {
-		places = config.DefaultGatewayConcurrency
-	}
-	limit := connections{most: int64(connectionsPerPlace * places)}
-	return &http.Server{
-		Handler: vigil(h), ConnContext: remember, ReadHeaderTimeout: 10 * time.Second, ReadTimeout: time.Minute, IdleTimeout: 2 * time.Minute,
-		MaxHeaderBytes: 64 << 10, ErrorLog: slog.NewLogLogger(log.Handler(), slog.LevelDebug), ConnState: limit.watch,
-		DisableGeneralOptionsHandler: true, // nothing is answered that has not passed the gate
-	}
+	return gate.NewServer(h, connectionsPerPlace*cmp.Or(s.Concurrency, config.DefaultGatewayConcurrency), log)
 }

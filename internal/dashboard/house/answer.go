@@ -33,8 +33,12 @@ var statuses = []struct {
 	{profile.ErrNotFound, http.StatusNotFound},
 	{control.ErrForbidden, http.StatusForbidden},
 	{errTooManyReaders, http.StatusTooManyRequests},
+	{errTooManyWatchers, http.StatusTooManyRequests},
+	{errTooOften, http.StatusTooManyRequests},
+	{errFull, http.StatusServiceUnavailable},
 	{survey.ErrNoSupervisor, http.StatusServiceUnavailable},
 	{control.ErrUnreachable, http.StatusServiceUnavailable},
+	{control.ErrHungUp, http.StatusServiceUnavailable},
 	{supervise.ErrClosed, http.StatusServiceUnavailable},
 	{errEnding, http.StatusServiceUnavailable},
 	{errUnknown, http.StatusServiceUnavailable},
@@ -52,6 +56,9 @@ func refuse(w http.ResponseWriter, err error) {
 			status = s.status
 			break
 		}
+	}
+	if status == http.StatusServiceUnavailable || status == http.StatusTooManyRequests {
+		w.Header().Set("Retry-After", "1")
 	}
 	answer(w, status, map[string]string{"error": wording.OneLine(err.Error())})
 }

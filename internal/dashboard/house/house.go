@@ -18,7 +18,6 @@ import (
 	"hermes.example/hermes/internal/config"
 	"hermes.example/hermes/internal/configured"
 	"hermes.example/hermes/internal/dashboard/history"
-	"hermes.example/hermes/internal/gate"
 	"hermes.example/hermes/internal/survey"
 )
 
@@ -50,7 +49,7 @@ type House struct {
 	crowd   *crowd
 	history history.History
 	rooms   *rooms
-	readers gate.Places // of logs
+	bounds  bounds
 
 	// draining is closed when the end begins, and life is over when nobody may go on.
 	draining chan struct{}
@@ -65,8 +64,9 @@ func New(o Options) *House {
 	if o.Log == nil {
 		o.Log = slog.New(slog.DiscardHandler)
 	}
-	h := &House{Options: o, mux: http.NewServeMux(), readers: gate.NewPlaces(mostReaders), draining: make(chan struct{})}
+	h := &House{Options: o, mux: http.NewServeMux(), bounds: newBounds(), draining: make(chan struct{})}
 	h.life, h.end = context.WithCancel(context.Background())
+	o.Services = h.supervised
 	h.sight = newSight(h.life, o)
 	h.crowd = &crowd{life: h.life, sight: h.sight}
 	h.rooms = &rooms{open: o.Open, gateway: h.gatewayOf, log: o.Log, all: map[string]*room{}}
@@ -103,8 +103,15 @@ func (h *House) route() {
 	}
 }
 
-// ServeHTTP answers what has passed the door.
-func (h *House) ServeHTTP(w http.ResponseWriter, r *http.Request) { h.mux.ServeHTTP(w, r) }
+// ServeHTTP answers what has passed the door, and not more of it than it can.
+func (h *House) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	if err := h.bounds.enter(); err != nil {
+		refuse(w, err)
+		return
+	}
+	defer h.bounds.leave()
+	h.mux.ServeHTTP(w, r)
+}
 
 // Drain tells those who follow something that the house ends, and waits until they were told, or ctx is over.
 func (h *House) Drain(ctx context.Context) {

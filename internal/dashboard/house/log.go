@@ -22,14 +22,9 @@ const (
 	mostLines  = 2000
 	// batchEvery is how often lines are sent.
 	batchEvery = 100 * time.Millisecond
-	// longestLine is where longer ones are cut.
+	// longestLine is where longer ones are cut, which is shown at their ends.
 	longestLine = 16 << 10
-	// mostReaders are how many logs are read at a time. Each takes a connection to the supervisor, which has only so many:
-	// whoever else asks it needs some too.
-	mostReaders = 100
 )
-
-var errTooManyReaders = errors.New("cannot show the log: too many are followed at once; close some pages")
 
 // log sends what a service said, and with follow what it says from now on.
 func (h *House) log(w http.ResponseWriter, r *http.Request) error {
@@ -37,10 +32,10 @@ func (h *House) log(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	if !h.readers.Take() {
+	if !h.bounds.readers.Take() {
 		return errTooManyReaders
 	}
-	defer h.readers.Give()
+	defer h.bounds.readers.Give()
 	ctx, cancel := context.WithCancel(r.Context())
 	defer cancel()
 	defer h.whenDraining(cancel)()
@@ -153,7 +148,11 @@ func (b *backlog) fill(text io.Reader) {
 	for {
 		line, err := r.ReadSlice('\n')
 		if len(line) > 0 {
-			b.add(strings.ToValidUTF8(strings.TrimSuffix(string(line), "\n"), "\uFFFD"))
+			text := strings.ToValidUTF8(strings.TrimSuffix(string(line), "\n"), "\uFFFD")
+			if errors.Is(err, bufio.ErrBufferFull) {
+				text += "…"
+			}
+			b.add(text)
 		}
 		for errors.Is(err, bufio.ErrBufferFull) { // the rest of one that is too long is nobody's
 			_, err = r.ReadSlice('\n')

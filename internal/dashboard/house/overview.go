@@ -24,6 +24,10 @@ func (h *House) sandboxes(w http.ResponseWriter, _ *http.Request) error {
 
 // events sends the overview at once, and then when it has changed.
 func (h *House) events(w http.ResponseWriter, r *http.Request) error {
+	if !h.bounds.watchers.Take() {
+		return errTooManyWatchers
+	}
+	defer h.bounds.watchers.Give()
 	defer h.crowd.join()()
 	newest, err := h.crowd.current()
 	if err != nil {

@@ -2,10 +2,12 @@ package house
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"net/http"
 	"time"
 
+	"hermes.example/hermes/internal/supervise"
 	"hermes.example/hermes/internal/supervise/control"
 	"hermes.example/hermes/internal/survey"
 )
@@ -31,7 +33,11 @@ func (h *House) supervised(ctx context.Context, do func(control.Operations) erro
 	if h.Services == nil {
 		return survey.ErrNoSupervisor
 	}
-	return h.Services(ctx, do)
+	err := h.Services(ctx, do)
+	if errors.Is(err, control.ErrUnreachable) || errors.Is(err, supervise.ErrClosed) { // it may be about to be started again
+		return fmt.Errorf("%w; ask again in a moment", err)
+	}
+	return err
 }
 
 // change asks something of a service and answers how it is when it has settled, or as it is when that takes long: what is

@@ -176,7 +176,7 @@ func TestABacklogHasItsBounds(t *testing.T) {
 	if len(lines) > backlogLines || len(lines)+dropped != 10_003 || !over {
 		t.Errorf("%d lines, %d dropped, over %v", len(lines), dropped, over)
 	}
-	if n := len(lines); len(lines[n-3]) != longestLine || lines[n-2] != "bad \uFFFD" || lines[n-1] != "last" || lines[n-4] != "line 9999" {
+	if n := len(lines); lines[n-3] != strings.Repeat("x", longestLine)+"…" || lines[n-2] != "bad \uFFFD" || lines[n-1] != "last" || lines[n-4] != "line 9999" {
 		t.Errorf("the end is %.40q", lines[n-4:])
 	}
 	for range 200 {

@@ -8,6 +8,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"syscall"
 	"testing"
 
 	"hermes.example/hermes/internal/profile"
@@ -43,8 +44,9 @@ var kept = []struct {
 }{
 	{"steady", "echo here I am; exec sleep 1000", true},
 	{"misled", "echo the key is missing; exit 78", true},
-	{"flood", "long=$(printf '%0500d' 0); while :; do seq -f \"line %.0f $long\" 1000; sleep 0.1; done", false},
-	{"chatty", "while :; do seq -f 'line %.0f of what it has to say, which is a lot' 1000; sleep 0.1; done", false},
+	// These end when nobody takes what they say: no supervisor, however it ended, leaves one behind.
+	{"flood", "long=$(printf '%0500d' 0); while seq -f \"line %.0f $long\" 1000; do sleep 0.1; done", false},
+	{"chatty", "while seq -f 'line %.0f of what it has to say, which is a lot' 1000; do sleep 0.1; done", false},
 }
 
 // supervise1 keeps services until its input ends.
@@ -94,6 +96,7 @@ func supervised(t *testing.T, root string) survey.Supervised {
 	t.Helper()
 	cmd := exec.Command(os.Args[0])
 	cmd.Env = append(os.Environ(), supervisorOf+"="+root)
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true} // what ends this test as a group must not keep it from ending its services
 	in, err := cmd.StdinPipe()
 	if err != nil {
 		t.Fatal(err)

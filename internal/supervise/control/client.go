@@ -13,6 +13,8 @@ import (
 	"net/url"
 	"slices"
 	"strconv"
+	"strings"
+	"syscall"
 	"time"
 
 	"hermes.example/hermes/internal/supervise"
@@ -20,6 +22,9 @@ import (
 
 // ErrUnreachable is for a machine on which no supervisor answers.
 var ErrUnreachable = errors.New("no supervisor answers")
+
+// ErrHungUp is for a supervisor that was there and did not answer to the end: it ends, or is started again.
+var ErrHungUp = errors.New("it hung up; ask again in a moment")
 
 // endTime is how long the end of a service may take, with its grace and the kill.
 const endTime = 30 * time.Second
@@ -158,7 +163,7 @@ func (c *Client) call(ctx context.Context, within time.Duration, method, path st
 		return nil
 	}
 	if err := json.NewDecoder(io.LimitReader(answer.Body, largest)).Decode(result); err != nil {
-		return fmt.Errorf("cannot understand the supervisor at %s: %w", c.path, err)
+		return fmt.Errorf("cannot understand the supervisor at %s: %w", c.path, hungUp(err))
 	}
 	return nil
 }
@@ -175,7 +180,7 @@ func (c *Client) send(ctx context.Context, method, path string, body io.Reader) 
 		if errors.As(err, &call) && call.Op == "dial" || errors.Is(err, fs.ErrNotExist) {
 			return nil, fmt.Errorf("cannot reach the supervisor at %s: %w: %w", c.path, ErrUnreachable, errors.Unwrap(err))
 		}
-		return nil, fmt.Errorf("cannot ask the supervisor at %s: %w", c.path, errors.Unwrap(err))
+		return nil, fmt.Errorf("cannot ask the supervisor at %s: %w", c.path, hungUp(errors.Unwrap(err)))
 	}
 	if spoken := answer.Header.Get(versionHeader); spoken != version {
 		answer.Body.Close()
@@ -184,10 +189,27 @@ func (c *Client) send(ctx context.Context, method, path string, body io.Reader) 
 	return answer, nil
 }
 
+// hungUp is ErrHungUp for an error that says that the other side closed the connection, in order or not, and else the same.
+func hungUp(err error) error {
+	for _, closed := range []error{io.EOF, io.ErrUnexpectedEOF, syscall.ECONNRESET, syscall.EPIPE} {
+		if errors.Is(err, closed) {
+			return ErrHungUp
+		}
+	}
+	if strings.HasSuffix(err.Error(), closedBefore) {
+		return ErrHungUp
+	}
+	return err
+}
+
+// closedBefore is how net/http calls it when a connection was closed before anything was asked over it; the error itself
+// it keeps to itself.
+const closedBefore = "server closed idle connection"
+
 func (c *Client) refusal(answer *http.Response) error {
 	text, err := io.ReadAll(io.LimitReader(answer.Body, 64<<10))
 	if err != nil {
-		return fmt.Errorf("cannot understand the supervisor at %s: %w", c.path, err)
+		return fmt.Errorf("cannot understand the supervisor at %s: %w", c.path, hungUp(err))
 	}
 	return decode(answer.Status, text)
 }

@@ -7,7 +7,7 @@ const hiddenGrace = 10_000; // a page that nobody sees gives its connection back
 
 // follow reads events from the response that open(headers, signal) promises, and opens it again whenever it ends. The
 // event "end" of the server closes it for good, and so does a refusal that would only be repeated: onstate is told
-// "refused" with the problem then.
+// "refused" with the problem then, and "lost" with the problem of a server that answered and could not serve it now.
 export function follow(open, handlers, onstate) {
   let closed = false;
   let attempt = null; // aborts the connection that is open
@@ -23,6 +23,7 @@ export function follow(open, handlers, onstate) {
         continue;
       }
       attempt = new AbortController();
+      let why = null;
       try {
         const headers = { Accept: "text/event-stream" };
         if (lastID) headers["Last-Event-ID"] = lastID;
@@ -35,10 +36,11 @@ export function follow(open, handlers, onstate) {
           onstate("refused", error);
           break;
         }
+        if (error.status) why = error;
       }
       if (closed) break;
       if (hiding === -1) continue;
-      onstate("lost");
+      onstate("lost", why);
       await new Promise((resolve) => {
         wake = resolve;
         setTimeout(resolve, pause * (0.75 + Math.random() / 2));

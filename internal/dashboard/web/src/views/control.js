@@ -4,7 +4,7 @@
 import { post } from "../api.js";
 import { ask } from "../dialog.js";
 import { h, sentence } from "../dom.js";
-import { problem, status } from "../parts.js";
+import { empty, problem, status } from "../parts.js";
 import { amend } from "../store.js";
 
 const underWay = new Map(); // name → verb
@@ -16,6 +16,11 @@ export function named(service) {
   if (service.kind === "gateway") return `Gateway of ${service.profile || "default"}`;
   if (service.kind === "dashboard") return "Dashboard";
   return service.name;
+}
+
+// nobody stands where no supervisor keeps services.
+export function nobody() {
+  return empty("No service is known here.", "A supervisor keeps gateways and the dashboard running. Run ", h("code", null, "hermes up"), " to start one on this machine.");
 }
 
 // state is a service's state; what people should look at is told by its tone.

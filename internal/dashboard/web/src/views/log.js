@@ -2,7 +2,7 @@
 // rest, so that neither a fast log nor a long one makes it grow.
 
 import { events } from "../api.js";
-import { count, h, replace } from "../dom.js";
+import { count, h, replace, update } from "../dom.js";
 import { problem } from "../parts.js";
 import { dated, lines as ring } from "./lines.js";
 
@@ -27,8 +27,7 @@ export function mountLog(root, path) {
   }, (state, error) => {
     // Another stream begins with the last lines again.
     if (state !== "open") came = false;
-    view.say(state === "lost" ? "Connection lost; it is tried again." : "");
-    if (state === "refused") view.fail(error);
+    view.stream(state, error);
   });
   return () => {
     stream.close();
@@ -36,7 +35,7 @@ export function mountLog(root, path) {
   };
 }
 
-// logView is a log in root that is fed by push(lines), dropped(n) and clear; say shows a remark, fail a problem.
+// logView is a log in root that is fed by push(lines), dropped(n) and clear; say shows a remark, stream why nothing comes.
 export function logView(root, { title = "Log", hint = "Nothing has been written yet." } = {}) {
   const kept = ring(keep);
   const search = h("input", { type: "search", placeholder: "Search", "aria-label": `Search in the ${title.toLowerCase()}`, oninput: () => redraw() });
@@ -157,7 +156,12 @@ export function logView(root, { title = "Log", hint = "Nothing has been written 
       said = text;
       plan();
     },
-    fail: (error) => replace(trouble, problem(error)),
+    // stream tells how the stream is that feeds it.
+    stream(state, error) {
+      update(trouble, error ? problem(error) : null);
+      said = state !== "lost" ? "" : error ? "It is tried again." : "Connection lost; it is tried again.";
+      plan();
+    },
     end() {
       clearTimeout(wait);
       cancelAnimationFrame(frame);

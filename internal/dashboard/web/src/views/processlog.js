@@ -23,8 +23,7 @@ export function mountProcessLog(root, path, title) {
     problem: (said) => view.say(said.detail ?? "The log cannot be read."),
   }, (state, error) => {
     if (ended) return;
-    view.say(state === "lost" ? "Connection lost; it is tried again." : "");
-    if (state === "refused") view.fail(error);
+    view.stream(state, error);
   });
   return () => {
     stream.close();

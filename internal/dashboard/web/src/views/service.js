@@ -3,7 +3,7 @@
 import { h, since, update } from "../dom.js";
 import { empty, head, loading, problem, sheet } from "../parts.js";
 import { subscribe } from "../store.js";
-import { buttons, named, state, trouble, why } from "./control.js";
+import { buttons, named, nobody, state, trouble, why } from "./control.js";
 import { mountLog } from "./log.js";
 
 export default {
@@ -39,7 +39,7 @@ function content(name, overview, service, redraw) {
   if (!overview) return [head(name, { crumbs }), loading()];
   if (!service) {
     return [head(name, { crumbs }), overview.problem ? problem(overview.problem) : null,
-      h("section", { class: "card", key: "none" }, empty("There is no such service.", "It may have gone with its profile. ", h("a", { href: "/services" }, "See all services"), "."))];
+      h("section", { class: "card", key: "none" }, !overview.services?.length ? nobody() : empty("There is no such service.", "It may have gone with its profile. ", h("a", { href: "/services" }, "See all services"), "."))];
   }
   return [
     head(name, { crumbs, lead: named(service) === name ? null : named(service), actions: buttons(service, redraw) }),

@@ -1,9 +1,9 @@
 // All services of the home: their state, why one does not run, and what can be done about it.
 
 import { h, since, update } from "../dom.js";
-import { empty, head, loading, problem, table } from "../parts.js";
+import { head, loading, problem, table } from "../parts.js";
 import { drawn } from "../store.js";
-import { buttons, named, state, trouble, why } from "./control.js";
+import { buttons, named, nobody, state, trouble, why } from "./control.js";
 import { tail } from "./tail.js";
 
 const columns = [
@@ -22,8 +22,7 @@ function content(overview, redraw) {
   if (!overview) return loading();
   const services = overview.services ?? [];
   if (!services.length) {
-    return [overview.problem ? problem(overview.problem) : null, h("section", { class: "card", key: "none" }, empty("No service is known here.",
-      "A supervisor keeps gateways and the dashboard running. Run ", h("code", null, "hermes up"), " to start one on this machine."))];
+    return [overview.problem ? problem(overview.problem) : null, h("section", { class: "card", key: "none" }, nobody())];
   }
   return [
     overview.problem ? problem(overview.problem) : null,

@@ -1,4 +1,4 @@
-package dashboard
+package gate
 
 import (
 	"container/list"
@@ -6,21 +6,15 @@ import (
 	"net"
 	"net/http"
 	"sync"
-
-	"hermes.example/hermes/internal/dashboard/access"
 )
 
-// mostConnections is far above what a hundred open pages have. Who opens thousands and says nothing, or a letter a
-// second, must not use up the files that this process may have open.
-const mostConnections = 1024
-
 // connections bounds how many there are. In the place of one too many goes the one that has been there longest of those
-// on which nobody has shown a session: so strangers keep out neither who is in, nor for long who wants to log in.
+// that are not trusted: so strangers keep out neither who is in, nor for long who wants to come in.
 type connections struct {
 	most int
 
 	mu        sync.Mutex
-	open      map[net.Conn]*list.Element // nil once a session was shown
+	open      map[net.Conn]*list.Element // nil once it is trusted
 	strangers list.List                  // net.Conn, oldest first
 }
 
@@ -35,9 +29,10 @@ func (c *connections) watch(conn net.Conn, state http.ConnState) {
 	switch state {
 	case http.StateNew:
 		c.open[conn] = c.strangers.PushBack(conn)
-		if oldest := c.strangers.Front(); len(c.open) > c.most {
-			c.forget(oldest.Value.(net.Conn))
-			oldest.Value.(net.Conn).Close()
+		if len(c.open) > c.most {
+			oldest := c.strangers.Front().Value.(net.Conn)
+			c.forget(oldest)
+			oldest.Close()
 		}
 	case http.StateClosed, http.StateHijacked:
 		c.forget(conn)
@@ -51,7 +46,6 @@ func (c *connections) forget(conn net.Conn) {
 	delete(c.open, conn)
 }
 
-// trust keeps a connection on which somebody has shown a session.
 func (c *connections) trust(conn net.Conn) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -61,19 +55,22 @@ func (c *connections) trust(conn net.Conn) {
 	}
 }
 
-type trustKey struct{}
-
-// remember lets the requests of a connection have it trusted.
-func (c *connections) remember(ctx context.Context, conn net.Conn) context.Context {
-	return context.WithValue(ctx, trustKey{}, func() { c.trust(conn) })
+// connection is that of a request, among all.
+type connection struct {
+	net.Conn
+	among *connections
 }
 
-// trusting has the connections trusted that what is behind the door is asked on by somebody.
-func trusting(inner http.Handler) http.Handler {
-	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if trust, ok := r.Context().Value(trustKey{}).(func()); ok && access.UserOf(r) != "" {
-			trust()
-		}
-		inner.ServeHTTP(w, r)
-	})
+type connectionKey struct{}
+
+// remember lets a request find its connection.
+func (c *connections) remember(ctx context.Context, conn net.Conn) context.Context {
+	return context.WithValue(ctx, connectionKey{}, connection{conn, c})
+}
+
+// Trust keeps the connection on which somebody has shown who he is: it makes place for no other.
+func Trust(r *http.Request) {
+	if c, ok := r.Context().Value(connectionKey{}).(connection); ok {
+		c.among.trust(c.Conn)
+	}
 }
