@@ -139,3 +139,29 @@ func TestThereAreSoManyConnections(t *testing.T) {
 		}
 	}
 }
+
+// However many open the printed address at the same moment, one of them comes in.
+func TestOneOfManyComesInByTheAddressThatIsPrinted(t *testing.T) {
+	open := crowded(t, mostConnections)
+	const many = 100
+	var wires []*wire
+	for range many {
+		wires = append(wires, dial(t, open.Host))
+	}
+	statuses, now := make(chan int, many), make(chan struct{})
+	for _, w := range wires {
+		go func() {
+			<-now
+			status, _ := w.ask(open.RequestURI(), "")
+			statuses <- status
+		}()
+	}
+	close(now)
+	count := make(map[int]int)
+	for range many {
+		count[<-statuses]++
+	}
+	if count[http.StatusSeeOther] != 1 || count[http.StatusUnauthorized] != many-1 {
+		t.Errorf("%v", count)
+	}
+}
