@@ -17,8 +17,26 @@ var doorVariants = []variant{
 	{
 		name: "gate-keeps-strangers", test: "TestOnlyTheKeyKeepsAConnection", in: "internal/gateway",
 		file: "internal/gateway/gate.go",
-		old:  "	if !shown {\n		h.Set(\"Connection\", \"close\")",
-		new:  "	if false {\n		h.Set(\"Connection\", \"close\")",
+		old:  "		h.Set(\"Connection\", \"close\") // only who",
+		new:  "		// only who",
+	},
+	{
+		name: "strangers-keep-others-out", test: "TestConnectionsAreBounded", in: "internal/gateway",
+		file: "internal/gate/connections.go",
+		old:  "c.strangers.Front()",
+		new:  "c.strangers.Back()",
+	},
+	{
+		name: "old-news-for-who-asks", test: "TestTheAPIOfAProfileIsServedHere", in: "internal/dashboard/house",
+		file: "internal/dashboard/house/overview.go",
+		old:  "h.sight.sandboxes.now().boxes)",
+		new:  "h.sight.sandboxes.fresh().boxes)",
+	},
+	{
+		name: "cancelled-and-answered", test: "TestACancelledRequestIsNotAnswered", in: "internal/gateway/mcp",
+		file: "internal/gateway/mcp/lines.go",
+		old:  "if l.cancelled(response.ID) {",
+		new:  "if false {",
 	},
 	{
 		name: "drain-in-silence", test: "TestDrainingTellsThoseWhoFollow", in: "internal/gateway",
