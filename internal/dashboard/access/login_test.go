@@ -52,6 +52,9 @@ func TestLoggingInAndOut(t *testing.T) {
 	if strings.Contains(s.log.String(), "pw") {
 		t.Error("the log has the password")
 	}
+	if said := s.log.String(); strings.Count(said, "a login was refused") != 3 || strings.Count(said, "logged in") != 1 || !strings.Contains(said, "from=127.0.0.1") {
+		t.Errorf("the log does not have all tries:\n%s", said)
+	}
 }
 
 func TestWhatALoginIsSentAs(t *testing.T) {

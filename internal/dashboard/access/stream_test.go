@@ -108,6 +108,26 @@ func TestAWebSocketEndsWithItsSession(t *testing.T) {
 	}
 }
 
+// Nobody waits for who does not read: what is sent to him ends with the session too.
+func TestAStreamToWhoDoesNotReadEnds(t *testing.T) {
+	ended := make(chan error, 1)
+	address, header := streams(t, 2*time.Second, func(w http.ResponseWriter, _ *http.Request) {
+		much := make([]byte, 1<<20)
+		for {
+			if _, err := w.Write(much); err != nil {
+				ended <- err
+				return
+			}
+		}
+	})
+	get(t, address, header) // and reads nothing of it
+	select {
+	case <-ended:
+	case <-time.After(30 * time.Second):
+		t.Error("it goes on")
+	}
+}
+
 func TestAWebSocketSaysWhereItComesFrom(t *testing.T) {
 	address, header := streams(t, time.Hour, func(w http.ResponseWriter, r *http.Request) {
 		if conn, err := websocket.Accept(w, r, nil); err == nil {
