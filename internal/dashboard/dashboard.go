@@ -10,6 +10,8 @@ import (
 	"fmt"
 	"log/slog"
 	"net/http"
+	"path"
+	"strings"
 	"time"
 
 	"hermes.example/hermes/internal/config"
@@ -59,10 +61,22 @@ func New(o Options) (*Dashboard, error) {
 	if o.Drain == nil {
 		o.Drain = func(context.Context) {}
 	}
-	mux := http.NewServeMux()
-	mux.Handle("/api/", o.House)
-	mux.Handle("/", o.Pages)
-	return &Dashboard{o.Settings, o.Log, door, o.Bell, mux, o.Drain}, nil
+	return &Dashboard{o.Settings, o.Log, door, o.Bell, inner(o.House, o.Pages), o.Drain}, nil
+}
+
+// inner is what is behind the door. A path that is not written as it is called is none here: a mux would lead to the other
+// form, and a POST to a second one.
+func inner(house, pages http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		switch p := r.URL.Path; {
+		case p == "/api" || strings.HasPrefix(p, "/api/"):
+			house.ServeHTTP(w, r)
+		case path.Clean(p) != p:
+			http.NotFound(w, r)
+		default:
+			pages.ServeHTTP(w, r)
+		}
+	})
 }
 
 // lineOfText stands where there are no pages.
