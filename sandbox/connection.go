@@ -22,6 +22,8 @@ import (
 type connection struct {
 	mux   *yamux.Session
 	hello wire.Hello
+	// observer says that it is no lease, and neither are those beside it.
+	observer bool
 	// direct opens a connection for one request, or is nil.
 	direct func(context.Context) (io.ReadWriteCloser, error)
 }
@@ -48,7 +50,7 @@ func dial(ctx context.Context, e Engine, id Identity, observer bool) (*connectio
 	if err != nil {
 		return nil, fmt.Errorf("cannot talk to the sandbox %q: %w", id.Task, err)
 	}
-	c := &connection{mux: mux, hello: hello}
+	c := &connection{mux: mux, hello: hello, observer: observer}
 	if e.Capabilities().Direct && hello.Can(wire.CanDirect) {
 		c.direct = func(ctx context.Context) (io.ReadWriteCloser, error) { return e.Connect(ctx, id) }
 	}
@@ -131,7 +133,7 @@ func (c *connection) openCommand(ctx context.Context, t wire.Type, m any) (*stre
 	if err != nil {
 		return nil, err
 	}
-	r, w, err := wire.Request(conn, wire.Hello{Major: wire.Major, Minor: wire.Minor, Build: version.Version}, t, m)
+	r, w, err := wire.Request(conn, wire.Hello{Major: wire.Major, Minor: wire.Minor, Build: version.Version, Observer: c.observer}, t, m)
 	if err != nil {
 		return nil, err
 	}

@@ -23,6 +23,8 @@ type Sandbox struct {
 	// owner says that we ensured it: we know its whole spec, so we can make it
 	// anew, and we remove it if it is ephemeral.
 	owner bool
+	// observer says that we only look: our connections are no leases.
+	observer bool
 
 	mu   sync.Mutex
 	conn *connection
@@ -133,7 +135,9 @@ func (s *Sandbox) Status(ctx context.Context) (Status, error) {
 	if err != nil {
 		return Status{}, fmt.Errorf("cannot ask the sandbox for its status: %w", err)
 	}
-	st.Connections--
+	if !s.observer {
+		st.Connections--
+	}
 	return publicStatus(st), nil
 }
 
@@ -224,7 +228,7 @@ func (s *Sandbox) connected(ctx context.Context) (conn *connection, recreated bo
 	if s.conn.alive() {
 		return s.conn, false, nil
 	}
-	if s.conn, err = dial(ctx, s.manager.engine, s.identity, false); err == nil {
+	if s.conn, err = dial(ctx, s.manager.engine, s.identity, s.observer); err == nil {
 		return s.conn, false, nil
 	}
 	s.conn = nil
@@ -249,7 +253,7 @@ func (s *Sandbox) reconnect(ctx context.Context) (*connection, error) {
 	if s.conn.alive() {
 		return s.conn, nil
 	}
-	conn, err := dial(ctx, s.manager.engine, s.identity, false)
+	conn, err := dial(ctx, s.manager.engine, s.identity, s.observer)
 	if err != nil {
 		return nil, err
 	}

@@ -31,7 +31,8 @@ func newDashboard(a *app) *cobra.Command {
 		Long: "Serves the dashboard until it is asked to end, and prints the address to open. On loopback without a name and a\n" +
 			"password (HERMES_DASHBOARD_BASIC_AUTH_USERNAME, HERMES_DASHBOARD_BASIC_AUTH_PASSWORD) that address logs in, once;\n" +
 			"where a supervisor keeps the dashboard it is not printed, since that would be in a log: \"hermes dashboard url\" has it.\n" +
-			"Beyond loopback there must be a login. \"hermes up\" runs the dashboard with all else of this home.",
+			"Beyond loopback there must be a login. Root is refused without " + allowRoot + "=1: pages run commands.\n" +
+			"\"hermes up\" runs the dashboard with all else of this home.",
 		Example:     "hermes dashboard\nhermes dashboard --port 9200\nhermes dashboard --host 0.0.0.0 --no-open",
 		Args:        noArguments,
 		Annotations: map[string]string{kindAnnotation: serves},
@@ -84,6 +85,9 @@ func runDashboard(ctx context.Context, a *app, o *dashboardOptions, given func(s
 	d, err := dashboard.New(dashboard.Options{Settings: s, Log: log, House: home, Drain: home.Drain, Pages: web.Handler(), Bell: bell})
 	if err != nil {
 		return settings(err)
+	}
+	if err := a.notAsRoot("run the dashboard"); err != nil { // the last: what is wrong for everybody is said first
+		return err
 	}
 	return d.Serve(ctx, func(open string) {
 		if notify != nil { // what a service prints is kept in a log: an address that logs in is not for that

@@ -28,7 +28,7 @@ func TestTheDashboardShowsTheHomeToWhoHasASession(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer read.Close()
-	a.stdout, a.services, a.lookup = write, b, lookupIn(map[string]string{"HERMES_HOME": t.TempDir(), "TERMINAL_ENV": "local"})
+	a.stdout, a.services, a.lookup = write, b, lookupIn(map[string]string{"HERMES_HOME": t.TempDir(), "TERMINAL_ENV": "local", allowRoot: "1"})
 	ctx, stop := context.WithCancel(t.Context())
 	defer stop()
 	ended := make(chan int, 1)

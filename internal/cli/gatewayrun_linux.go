@@ -95,8 +95,8 @@ func (a *app) handOver(ctx context.Context, name string, here bool) (kept bool, 
 }
 
 func (a *app) serveGateway(ctx context.Context, g agent, options gateway.Options) error {
-	if os.Geteuid() == 0 && !config.Switch(a.lookup, allowRoot) {
-		return settings(errors.New("cannot run a gateway as root: what it does must not have all rights; run it as another user, or set " + allowRoot + "=1"))
+	if err := a.notAsRoot("run a gateway"); err != nil {
+		return err
 	}
 	if g.name == profile.Default {
 		if err := g.needHome(); err != nil {

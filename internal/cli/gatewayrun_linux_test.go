@@ -306,10 +306,12 @@ func TestRootIsRefusedUnlessItIsAllowed(t *testing.T) {
 		t.Skip("only root can try to be root")
 	}
 	for _, value := range []string{"", "0", "on", "no"} {
-		p := hermes(t, t.TempDir(), []string{"HERMES_ALLOW_ROOT_GATEWAY=" + value}, "gateway", "run")
-		p.says("cannot run a gateway as root")
-		if got := p.ends(); got != 78 {
-			t.Errorf("%q: status %d", value, got)
+		for says, args := range map[string][]string{"cannot run a gateway as root": {"gateway", "run"}, "cannot run the dashboard as root": {"dashboard"}} {
+			p := hermes(t, t.TempDir(), []string{"HERMES_ALLOW_ROOT_GATEWAY=" + value}, args...)
+			p.says(says)
+			if got := p.ends(); got != 78 {
+				t.Errorf("%s: %q: status %d", says, value, got)
+			}
 		}
 	}
 }

@@ -5,6 +5,7 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"errors"
+	"fmt"
 	"log/slog"
 	"net"
 	"os"
@@ -156,8 +157,8 @@ func (o *mcpOptions) workspace(whose configured.Options) (*sandbox.Spec, error) 
 
 // serveMCP serves a door on the network.
 func (a *app) serveMCP(ctx context.Context, g agent, address string, door *mcp.Lazy) error {
-	if os.Geteuid() == 0 && !config.Switch(a.lookup, allowRoot) {
-		return settings(errors.New("cannot serve MCP over HTTP as root: what it does must not have all rights; run it as another user, or set " + allowRoot + "=1"))
+	if err := a.notAsRoot("serve MCP over HTTP"); err != nil {
+		return err
 	}
 	s, err := a.gatewaySettings(g)
 	if err != nil {
@@ -175,6 +176,14 @@ func (a *app) serveMCP(ctx context.Context, g agent, address string, door *mcp.L
 
 // allowRoot is the variable that lets root open a door to the network.
 const allowRoot = "HERMES_ALLOW_ROOT_GATEWAY"
+
+// notAsRoot refuses to root what lets others in, unless root insists: whoever comes in could do everything.
+func (a *app) notAsRoot(what string) error {
+	if os.Geteuid() != 0 || config.Switch(a.lookup, allowRoot) {
+		return nil
+	}
+	return settings(fmt.Errorf("cannot %s as root: what it does must not have all rights; run it as another user, or set %s=1", what, allowRoot))
+}
 
 // gatewaySettings are what a profile's configuration says about its door.
 func (a *app) gatewaySettings(g agent) (config.Gateway, error) {

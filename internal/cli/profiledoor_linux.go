@@ -21,18 +21,23 @@ func giveDoor(home *profile.Home, name string) (port int, err error) {
 	taken := make(map[int]bool)
 	for _, other := range append(names, profile.Default) {
 		if other != name {
-			taken[doorOf(home.Dir(other)).Port] = true
+			door, _ := doorOf(home.Dir(other))
+			taken[door.Port] = true
 		}
 	}
 	own := home.Dir(name)
-	if port = doorOf(own).Port; taken[port] {
+	door, err := doorOf(own)
+	if err != nil { // what stands there may be a key
+		return 0, fmt.Errorf("cannot give its gateway a key: %w", err)
+	}
+	if port = door.Port; taken[port] {
 		for port = config.DefaultGatewayPort + 1; taken[port]; port++ {
 		}
 		if err := config.SetVariable(own, "API_SERVER_PORT", strconv.Itoa(port)); err != nil {
 			return 0, err
 		}
 	}
-	if doorOf(own).Key.Reveal() == "" {
+	if door.Key.Reveal() == "" {
 		key := make([]byte, 32)
 		rand.Read(key) // it never fails
 		err = config.SetVariable(own, "API_SERVER_KEY", hex.EncodeToString(key))
@@ -49,9 +54,9 @@ func lacksDoor(name string, s config.Gateway) bool {
 	return name != profile.Default && (s.Key.Reveal() == "" || s.Port == config.DefaultGatewayPort)
 }
 
-// doorOf is what a home's own files say of its gateway. Of files that cannot be understood it is nothing: who reads
-// them will say so.
-func doorOf(home string) config.Gateway {
+// doorOf is what a home's own files say of its gateway, as far as they can be understood: who runs it will say what is
+// wrong with them.
+func doorOf(home string) (config.Gateway, error) {
 	lookup, _, err := config.WithEnvFile(func(name string) (string, bool) {
 		if name == "HERMES_HOME" {
 			return home, true
@@ -59,15 +64,11 @@ func doorOf(home string) config.Gateway {
 		return "", false
 	})
 	if err != nil {
-		return config.Gateway{}
+		return config.Gateway{}, err
 	}
 	c, err := config.Load(lookup)
 	if err != nil {
-		return config.Gateway{}
+		return config.Gateway{}, err
 	}
-	door, err := c.Gateway()
-	if err != nil {
-		return config.Gateway{}
-	}
-	return door
+	return c.Gateway()
 }

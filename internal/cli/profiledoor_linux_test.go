@@ -31,7 +31,7 @@ func TestEveryNewProfileHasADoorOfItsOwn(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		door := doorOf(home.Dir(name))
+		door, _ := doorOf(home.Dir(name))
 		key := door.Key.Reveal()
 		if other := ports[port]; other != "" || port == config.DefaultGatewayPort || door.Port != port {
 			t.Errorf("%s has port %d like %q, and its files say %d", name, port, other, door.Port)
@@ -59,7 +59,7 @@ func TestAProfileOfTheHostGetsADoorWhenItsGatewayStarts(t *testing.T) {
 		t.Fatal(err)
 	}
 	hermes(t, home.Root, []string{"API_SERVER_HOST=0.0.0.0"}, "-p", "zoe", "gateway", "run").says("listening", "0.0.0.0")
-	door := doorOf(home.Dir("zoe"))
+	door, _ := doorOf(home.Dir("zoe"))
 	if len(door.Key.Reveal()) < 16 || door.Port != config.DefaultGatewayPort+1 {
 		t.Errorf("it has port %d and a key of %d characters", door.Port, len(door.Key.Reveal()))
 	}
@@ -92,7 +92,8 @@ func TestDoorsThatAreGivenAtOnceDiffer(t *testing.T) {
 	giving.Wait()
 	owner := make(map[int]string)
 	for _, name := range names {
-		port := doorOf(home.Dir(name)).Port
+		door, _ := doorOf(home.Dir(name))
+		port := door.Port
 		if other, taken := owner[port]; taken {
 			t.Errorf("%s and %s have port %d", other, name, port)
 		}

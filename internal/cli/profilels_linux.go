@@ -91,7 +91,10 @@ func (a *app) profileRow(home *profile.Home, name string, statuses map[string]su
 	if warning != nil {
 		a.say("%v", warning)
 	}
-	row := profileRow{Profile: name, Directory: home.Dir(name), Port: doorOf(home.Dir(name)).Port, Desired: state.Desired, Gateway: state.Gateway, Autostart: state.Autostart()}
+	row := profileRow{Profile: name, Directory: home.Dir(name), Desired: state.Desired, Gateway: state.Gateway, Autostart: state.Autostart()}
+	if door, err := doorOf(home.Dir(name)); err == nil {
+		row.Port = door.Port
+	}
 	if status, known := statuses[name]; known {
 		row.Status = &status
 	}

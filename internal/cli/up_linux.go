@@ -18,7 +18,6 @@ import (
 	"hermes.example/hermes/internal/config"
 	"hermes.example/hermes/internal/lease"
 	"hermes.example/hermes/internal/lifeline"
-	"hermes.example/hermes/internal/profile"
 	"hermes.example/hermes/internal/ready"
 	"hermes.example/hermes/internal/upkeep"
 )
@@ -81,9 +80,10 @@ func runUp(ctx context.Context, a *app, o *upOptions, given func(string) bool) e
 	if err != nil {
 		return settings(err)
 	}
-	if err := a.furnish(g.root); err != nil {
-		return err
+	if err := g.needHome(); err != nil {
+		return unfit(g.root, err)
 	}
+	keyless := a.giveKey(g.root)
 	program, err := programPath()
 	if err != nil {
 		return err
@@ -97,14 +97,19 @@ func runUp(ctx context.Context, a *app, o *upOptions, given func(string) bool) e
 		options.Output, options.Log = a.stderr, a.logger()
 	}
 	u, err := upkeep.Start(ctx, options)
-	if isA[*lease.HeldError](err) {
+	switch {
+	case isA[*lease.HeldError](err):
 		return settings(err)
-	}
-	if err != nil {
+	case isA[*upkeep.HomeError](err):
+		return unfit(g.root, err)
+	case err != nil:
 		return cannot("run this home", err)
 	}
-	w := &upWatch{app: a, root: g.root, services: u.Services(), json: o.json}
+	w := &upWatch{app: a, root: g.root, services: u.Services(), json: o.json, keyless: keyless}
 	watched := w.watch(ctx)
+	if watched == nil {
+		a.say("stopping; once more kills")
+	}
 	if err := a.bringDown(u); err != nil {
 		return err
 	}
@@ -120,23 +125,7 @@ func (a *app) bringDown(u *upkeep.Upkeep) error {
 			defer onSignal(s, cancel)()
 		}
 	}
-	a.say("stopping; once more kills")
 	return u.Stop(ctx)
-}
-
-// furnish makes the home where there is none, and gives the default gateway a key of its own, unless the operator has
-// one for it. A home that can only be read serves as it is.
-func (a *app) furnish(root string) error {
-	if err := (agent{root: root}).needHome(); err != nil {
-		return err
-	}
-	if key, _ := a.lookup("API_SERVER_KEY"); key != "" {
-		return nil
-	}
-	if _, err := giveDoor(&profile.Home{Root: root}, profile.Default); err != nil {
-		a.say("the gateway may stay closed: %v", err)
-	}
-	return nil
 }
 
 // multiplexes says whether the default gateway serves all profiles. Settings that cannot be read are the gateway's to

@@ -28,6 +28,8 @@ type upWatch struct {
 	root     string
 	services control.Operations
 	json     bool
+	// keyless is why the default gateway has no key of its own; nil where it has one.
+	keyless error
 
 	failing map[string]bool
 }
@@ -57,15 +59,24 @@ const (
 	lookTime = 500 * time.Millisecond
 )
 
-// watch returns when ctx ends, or with the reason why nobody can be told anything.
+// watch returns when ctx ends, or with the reason why nobody can be told anything, or why there is nothing to watch.
 func (w *upWatch) watch(ctx context.Context) error {
 	w.failing = map[string]bool{}
 	settled := w.settle(ctx)
 	if ctx.Err() != nil {
 		return nil
 	}
-	if err := w.print(w.addresses(ctx, settled)); err != nil {
-		return cannot("write the addresses", err)
+	found, hopeless := w.addresses(ctx, settled), w.hopeless(ctx, settled)
+	if hopeless == nil || w.json {
+		if err := w.print(found); err != nil {
+			return cannot("write the addresses", err)
+		}
+	}
+	if hopeless != nil {
+		return hopeless
+	}
+	if w.keyless != nil {
+		w.app.say("the gateway may stay closed: %v", w.keyless)
 	}
 	ready.TellSystemd(w.app.lookup)
 	ticker := time.NewTicker(lookTime)
@@ -93,6 +104,26 @@ func (w *upWatch) settle(ctx context.Context) []supervise.Status {
 	return all
 }
 
+// hopeless is why none of the services that are wanted can run, and none is tried again: then there is nothing to stay
+// for. A configuration that nothing can understand is mended by its owner, not by waiting.
+func (w *upWatch) hopeless(ctx context.Context, all []supervise.Status) error {
+	var reasons []string
+	for _, s := range all {
+		switch {
+		case s.State == supervise.Parked:
+			if why := w.why(ctx, s); !slices.Contains(reasons, why) {
+				reasons = append(reasons, why)
+			}
+		case s.Want == "up":
+			return nil
+		}
+	}
+	if reasons == nil {
+		return nil
+	}
+	return settings(fmt.Errorf("cannot run this home: none of its services can be started: %s; mend that and run this again", strings.Join(reasons, "; ")))
+}
+
 func (w *upWatch) addresses(ctx context.Context, all []supervise.Status) upAddresses {
 	found := upAddresses{Home: w.root, PID: os.Getpid(), Gateways: []upService{}}
 	for _, s := range all {
@@ -117,7 +148,7 @@ func (w *upWatch) addresses(ctx context.Context, all []supervise.Status) upAddre
 	slices.SortStableFunc(found.Gateways, func(a, b upService) int {
 		return strings.Compare(strconv.FormatBool(b.Profile == profile.Default), strconv.FormatBool(a.Profile == profile.Default))
 	})
-	if doorOf(w.root).Key.Reveal() != "" {
+	if door, _ := doorOf(w.root); door.Key.Reveal() != "" {
 		found.KeyFile = filepath.Join(w.root, ".env")
 	}
 	return found
@@ -152,15 +183,20 @@ func (w *upWatch) gatewayURL(name string) string {
 	return "http://" + net.JoinHostPort(host, strconv.Itoa(door.Port))
 }
 
-// problem is why a service that is wanted is not there: in its own words, where it said any.
+// why is why a service failed: in its own words, where it said any.
+func (w *upWatch) why(ctx context.Context, s supervise.Status) string {
+	if line := w.complaint(ctx, s.Name); line != "" {
+		return line
+	}
+	return s.Reason
+}
+
+// problem is why a service that is wanted is not there, and what becomes of it.
 func (w *upWatch) problem(ctx context.Context, s supervise.Status) string {
 	if s.State != supervise.Parked && s.State != supervise.Backoff {
 		return ""
 	}
-	why := s.Reason
-	if line := w.complaint(ctx, s.Name); line != "" {
-		why = line
-	}
+	why := w.why(ctx, s)
 	if s.State == supervise.Backoff {
 		return why + " (it is tried again)"
 	}

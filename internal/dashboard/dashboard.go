@@ -17,6 +17,7 @@ import (
 	"hermes.example/hermes/internal/config"
 	"hermes.example/hermes/internal/dashboard/access"
 	"hermes.example/hermes/internal/dashboard/doorbell"
+	"hermes.example/hermes/internal/gate"
 )
 
 // Options are what a dashboard works with.
@@ -44,6 +45,7 @@ type Dashboard struct {
 	bell     *doorbell.Bell
 	inner    http.Handler
 	drain    func(context.Context)
+	most     int // connections
 }
 
 // New makes a dashboard, or refuses with an *access.RefusedError.
@@ -61,7 +63,7 @@ func New(o Options) (*Dashboard, error) {
 	if o.Drain == nil {
 		o.Drain = func(context.Context) {}
 	}
-	return &Dashboard{o.Settings, o.Log, door, o.Bell, inner(o.House, o.Pages), o.Drain}, nil
+	return &Dashboard{o.Settings, o.Log, door, o.Bell, trusting(inner(o.House, o.Pages)), o.Drain, mostConnections}, nil
 }
 
 // inner is what is behind the door. A path that is not written as it is called is none here: a mux would lead to the other
@@ -71,11 +73,26 @@ func inner(house, pages http.Handler) http.Handler {
 		switch p := r.URL.Path; {
 		case p == "/api" || strings.HasPrefix(p, "/api/"):
 			house.ServeHTTP(w, r)
-		case path.Clean(p) != p:
+		case !plain(r.URL.EscapedPath()):
 			http.NotFound(w, r)
 		default:
 			pages.ServeHTTP(w, r)
 		}
+	})
+}
+
+// plain says that a path is written as it is called, perhaps with a slash at its end as some people have it.
+func plain(written string) bool {
+	return written == "/" || path.Clean(written) == strings.TrimSuffix(written, "/")
+}
+
+// trusting keeps the connections on which somebody who is in asks for something.
+func trusting(inner http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if access.UserOf(r) != "" {
+			gate.Trust(r)
+		}
+		inner.ServeHTTP(w, r)
 	})
 }
 

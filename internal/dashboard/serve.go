@@ -19,8 +19,8 @@ const (
 	endTime   = 3 * time.Second
 )
 
-// mostConnections is how many there may be: a browser keeps six.
-const mostConnections = 2048
+// mostConnections is far above what a hundred open pages have: a browser keeps six.
+const mostConnections = 1024
 
 // Serve listens until the context ends. It calls ready with the address to open: one that logs in, once, where there
 // is no other way to.
@@ -32,7 +32,7 @@ func (d *Dashboard) Serve(ctx context.Context, ready func(open string)) error {
 	life, end := context.WithCancel(context.Background())
 	defer end()
 	var under requests
-	server := gate.NewServer(under.counted(d.Handler()), mostConnections, d.log)
+	server := gate.NewServer(under.counted(d.Handler()), d.most, d.log)
 	server.BaseContext = func(net.Listener) context.Context { return life }
 	served := make(chan error, 1)
 	go func() { served <- server.Serve(listener) }()

@@ -2,7 +2,6 @@ package gate
 
 import (
 	"context"
-	"net"
 	"net/http"
 	"syscall"
 	"time"
@@ -11,18 +10,12 @@ import (
 // vigilEvery is how often it is looked whether who asked is still there.
 const vigilEvery = time.Second
 
-type connectionKey struct{}
-
-// remember lets a request find its connection.
-func remember(ctx context.Context, conn net.Conn) context.Context {
-	return context.WithValue(ctx, connectionKey{}, conn)
-}
-
 // vigil ends the context of a request when its caller has gone. The server sees to that itself, but gives up on a caller
 // who sends more than his request, and one byte too many is enough: his command would outlive him.
 func vigil(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		conn, ok := r.Context().Value(connectionKey{}).(syscall.Conn)
+		of, _ := r.Context().Value(connectionKey{}).(connection)
+		conn, ok := of.Conn.(syscall.Conn)
 		if !ok {
 			next.ServeHTTP(w, r)
 			return

@@ -64,7 +64,9 @@ func (k *doorkeeper) pass(w http.ResponseWriter, r *http.Request, inner http.Han
 	h.Set("Cache-Control", "no-store")
 	h.Set("X-Content-Type-Options", "nosniff")
 	shown := k.opens(r)
-	if !shown {
+	if shown {
+		gate.Trust(r)
+	} else {
 		h.Set("Connection", "close") // only who has the key may keep a connection without a request
 	}
 	if p := k.foreign(w, r); p != nil {

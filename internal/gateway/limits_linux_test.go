@@ -99,7 +99,7 @@ func TestSlowCallersAreCutOff(t *testing.T) {
 	}
 }
 
-// Who opens more connections than there are places for is cut off before anything is read, and the others are served.
+// There are only so many connections, and of strangers' the oldest makes place: whoever comes with the key is served.
 func TestConnectionsAreBounded(t *testing.T) {
 	s := newSite(t, func(o *Options) { o.Settings.Concurrency = 10 })
 	address := strings.TrimPrefix(s.url, "http://")
@@ -112,9 +112,12 @@ func TestConnectionsAreBounded(t *testing.T) {
 		defer conn.Close()
 		conns = append(conns, conn)
 	}
+	if status := s.askUnchecked("/v1/status"); status != 200 {
+		t.Errorf("beside 200 that say nothing one with the key is answered %d", status)
+	}
 	open := 0
 	for _, conn := range conns {
-		io.WriteString(conn, "GET /health HTTP/1.1\r\nHost: localhost\r\n\r\n")
+		io.WriteString(conn, "GET /health HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer "+key+"\r\n\r\n") // without it a place is free again
 		conn.SetReadDeadline(time.Now().Add(10 * time.Second))
 		if response, err := http.ReadResponse(bufio.NewReader(conn), nil); err == nil && response.StatusCode == 200 {
 			open++

@@ -3,12 +3,26 @@ package lifeline
 import (
 	"context"
 	"os"
+	"os/exec"
 	"strconv"
+	"syscall"
 	"testing"
 	"time"
 
 	"golang.org/x/sys/unix"
 )
+
+// stuckVariable makes this program a service that does not end when it should.
+const stuckVariable = "HERMES_TEST_STUCK"
+
+func TestMain(m *testing.M) {
+	if os.Getenv(stuckVariable) != "" {
+		ctx, _ := hold(context.Background(), os.LookupEnv, 50*time.Millisecond)
+		<-ctx.Done()
+		select {}
+	}
+	os.Exit(m.Run())
+}
 
 // line is a pipe, of which the reading end's number is the caller's to give away.
 func line(t *testing.T) (number string, other *os.File) {
@@ -75,4 +89,45 @@ func TestWhatIsNoPipeIsLeftAlone(t *testing.T) {
 	if _, err := file.WriteString("still open"); err != nil {
 		t.Error(err)
 	}
+}
+
+// What hangs in its own end has nobody who kills it when its supervisor is gone: it does so itself.
+func TestAStuckServiceDoesNotOutliveItsSupervisor(t *testing.T) {
+	theirs, ours, err := os.Pipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer ours.Close()
+	cmd := exec.Command("/proc/self/exe")
+	cmd.Env, cmd.ExtraFiles = []string{stuckVariable + "=1", Variable + "=3"}, []*os.File{theirs}
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	theirs.Close()
+	ended := make(chan struct{})
+	go func() { defer close(ended); cmd.Wait() }()
+	defer func() { cmd.Process.Kill(); <-ended }()
+	ours.Close()
+	select {
+	case <-ended:
+		if status := cmd.ProcessState.Sys().(syscall.WaitStatus); !status.Signaled() || status.Signal() != syscall.SIGKILL {
+			t.Errorf("it ended with %v", cmd.ProcessState)
+		}
+	case <-time.After(10 * time.Second):
+		t.Fatal("it lives on")
+	}
+}
+
+// Who ends in time is not killed, however long it lives after it has let go.
+func TestWhoLetsGoIsNotKilled(t *testing.T) {
+	number, other := line(t)
+	ctx, letGo := hold(t.Context(), named(number), time.Millisecond)
+	letGo() // with the other end open: nothing was the end of the supervisor
+	other.Close()
+	<-ctx.Done()
+	number, other = line(t)
+	ctx, letGo = hold(t.Context(), named(number), time.Hour)
+	other.Close()
+	<-ctx.Done()
+	letGo()
 }

@@ -57,7 +57,7 @@ func first(fit func(dir string) error) (string, error) {
 		}
 		reasons = append(reasons, err)
 	}
-	return "", fmt.Errorf("cannot find a directory for sockets and locks: %w", errors.Join(reasons...))
+	return "", fmt.Errorf("cannot find a directory for sockets and locks: %w; set XDG_RUNTIME_DIR to a directory of your own", errors.Join(reasons...))
 }
 
 // own makes dir, or checks that the one that exists is ours, and closes it to others.

@@ -68,7 +68,8 @@ type Upkeep struct {
 }
 
 // Start takes the home's lease and begins to keep what is wanted running: the dashboard, and the gateways that their
-// owners want, the default one included unless its owner stopped it. A *lease.HeldError says that another one does.
+// owners want, the default one included unless its owner stopped it. A *lease.HeldError says that another one does, a
+// *HomeError that nobody can.
 func Start(ctx context.Context, o Options) (*Upkeep, error) {
 	u := &Upkeep{options: o}
 	if err := u.claim(ctx); err != nil {
@@ -100,16 +101,25 @@ func Start(ctx context.Context, o Options) (*Upkeep, error) {
 	return u, nil
 }
 
+// HomeError says that it is the home that cannot be used, and not the machine around it.
+type HomeError struct{ Err error }
+
+func (e *HomeError) Error() string { return "cannot use the home: " + e.Err.Error() }
+func (e *HomeError) Unwrap() error { return e.Err }
+
 // claim makes us the only one who keeps this home, and the one who is found.
 func (u *Upkeep) claim(ctx context.Context) error {
 	home, err := os.Open(u.options.Home)
 	if err != nil {
-		return fmt.Errorf("cannot use the home: %w", err)
+		return &HomeError{err}
 	}
 	defer home.Close()
 	u.lease, err = lease.Take(ctx, int(home.Fd()), lease.Options{Warn: func(err error) { u.options.Log.Warn(err.Error()) }})
-	if err != nil {
+	if held := (*lease.HeldError)(nil); errors.As(err, &held) {
 		return err
+	}
+	if err != nil {
+		return &HomeError{err}
 	}
 	if _, err = rundir.Find(); err == nil {
 		var path string

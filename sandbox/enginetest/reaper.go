@@ -17,6 +17,7 @@ var reaperTests = []test{
 	{"reaper/an unused sandbox is asked to end and does", unusedRetires},
 	{"reaper/a live background process keeps it", backgroundKeeps},
 	{"reaper/a hold or a command keeps it", useKeeps},
+	{"reaper/who only looks does not keep it", looksKeepNothing},
 	{"reaper/one that was used too recently stays", recentStays},
 	{"reaper/prune removes every trace when it is told to", pruneAll},
 }
@@ -129,6 +130,36 @@ func useKeeps(t *testing.T, s *suite) {
 	}
 	again := s.ensure(t, s.manager, b.Identity(), s.spec())
 	again.output(": >/tmp/go")
+}
+
+func looksKeepNothing(t *testing.T, s *suite) {
+	b := s.box(t)
+	b.output("true")
+	looker, err := s.manager.Observe(bounded(t), b.Identity())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer looker.Close()
+	if st, err := looker.Status(bounded(t)); err != nil || st.Connections != 1 {
+		t.Errorf("who looks sees %d connections and not that of the one who uses it: %v", st.Connections, err)
+	}
+	s.release(b)
+	if _, err := looker.Processes(bounded(t)); err != nil {
+		t.Error(err)
+	}
+	if _, err := looker.PastEvents(bounded(t), 0); err != nil {
+		t.Error(err)
+	}
+	if !s.retires(t, b.Identity(), 0) {
+		t.Fatal("it stays although somebody only looks at it")
+	}
+	eventually(t, "its guest has ended", func() bool { return s.ended(t, b.Identity()) })
+	if _, err := looker.Processes(bounded(t)); err == nil {
+		t.Error("it was made anew for who only looks")
+	}
+	if _, err := s.manager.Observe(bounded(t), b.Identity()); !errors.Is(err, sandbox.ErrNotFound) && !errors.Is(err, sandbox.ErrGone) {
+		t.Errorf("one that does not run is looked at: %v", err)
+	}
 }
 
 func recentStays(t *testing.T, s *suite) {

@@ -5,6 +5,7 @@ import (
 	"net/url"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/chromedp/cdproto/network"
 	"github.com/chromedp/chromedp"
@@ -76,10 +77,46 @@ func TestTheEndOfASession(t *testing.T) {
 	p.holds("the query is kept too", "location.search === '?x=1'")
 }
 
-// forget takes cookies away, as the end of their time does.
+// A session whose time is over while its page is open is renewed: nobody notices, and what happens is seen as before.
+func TestASessionThatRunsOutIsRenewed(t *testing.T) {
+	h := newHouse(t, append(withLogin, "HERMES_DASHBOARD_BASIC_AUTH_TTL_SECONDS=60")...) // it cannot be shorter
+	p := h.visit("/services")
+	p.sees("gateway-default")
+	p.expects("status of 401")
+	ask[bool](p, "window.stays = true")
+	expires := func() int { // 0 is one that is over
+		return ask[int](p, "fetch('/api/auth/me').then((answer) => answer.json()).then((me) => me.expires ?? 0)")
+	}
+	first := expires()
+	if first == 0 {
+		t.Fatal("there is no session")
+	}
+	p.within(2*time.Minute, "there is another session", func() bool { return expires() > first })
+	h.hermes("service", "stop", "gateway-default")
+	p.sees("down")
+	p.holds("the page was not loaded again", "window.stays")
+}
+
+// Sessions that a dashboard does not know any more, because another password or key counts, lead to the login.
+func TestASessionThatIsNotKnownAnyMoreLeadsToTheLogin(t *testing.T) {
+	h := newHouse(t, append(withLogin, "HERMES_DASHBOARD_PORT="+freePort(t))...) // without a secret each start has a key of its own
+	p := h.visit("/services/gateway-default")
+	p.sees("listening")
+	p.expects("(?i)status of 401|ERR_|Failed to load|network")
+	h.hermes("service", "restart", "dashboard")
+	p.arrives("/login")
+	p.login(password)
+	p.arrives("/services/gateway-default")
+	p.sees("listening")
+}
+
+// forget takes cookies away, as the end of their time does. Their names have the dashboard's port, which is none of the
+// usual ones here.
 func (p *tab) forget(names ...string) {
 	p.t.Helper()
-	for _, name := range names {
+	for i, name := range names {
+		name += "_" + ask[string](p, "location.port")
+		names[i] = name
 		for _, path := range []string{"/", "/auth/refresh"} {
 			if _, err := chromedp.Call(p.ctx, network.DeleteCookies, network.DeleteCookiesParams{Name: name, URL: ask[string](p, "location.origin") + path, Path: path}); err != nil {
 				p.t.Fatal(err)

@@ -15,9 +15,9 @@ import (
 	"time"
 )
 
-// Who may log in, where a test wants a login.
+// Who may log in, where a test wants a login. The name is in no word of a page.
 const (
-	userName = "me"
+	userName = "margaret"
 	password = "correct horse battery staple"
 )
 

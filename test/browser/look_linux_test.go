@@ -166,3 +166,17 @@ func TestEverythingHasAName(t *testing.T) {
 		}
 	}
 }
+
+// An address that leads nowhere is told by a page, from which one comes to the others.
+func TestAWrongAddressIsTold(t *testing.T) {
+	h := newHouse(t)
+	p := h.visit("/")
+	p.expects("404")
+	p.open(h.url + "/servcies")
+	p.drawn("There is no such page")
+	p.click("link", "Go to the overview")
+	p.drawn("Overview")
+	p.open(h.url + "/services/")
+	p.drawn("Services")
+	p.sees("gateway-default")
+}

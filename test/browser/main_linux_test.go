@@ -44,19 +44,12 @@ func testMain(m *testing.M) int {
 		}
 		return m.Run()
 	}
-	dir, err := os.MkdirTemp("", "hermes-browser-*")
-	if err == nil {
-		err = os.Chmod(dir, 0o755)
-	}
+	dir, remove, err := program.Build()
 	if err != nil {
 		fmt.Println(err)
 		return 1
 	}
-	defer os.RemoveAll(dir)
-	if err := program.Build(dir); err != nil {
-		fmt.Println(err)
-		return 1
-	}
+	defer remove()
 	binDir = dir
 	if os.Getuid() == 0 {
 		if a, err := account.Make(true); err == nil {

@@ -7,6 +7,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/chromedp/chromedp"
+
 	"hermes.example/hermes/test/sealed"
 	"hermes.example/hermes/test/wheels"
 )
@@ -45,24 +47,40 @@ func TestABackgroundProcessWithItsLog(t *testing.T) {
 	})
 }
 
-// A sandbox is made and removed on the page of all of them.
+// A sandbox is made and removed on the page of all of them, whatever it is called.
 func TestASandboxIsMadeAndRemoved(t *testing.T) {
 	h := newHouse(t)
+	const name = "build & test/2 #1 50%?"
 	p := h.visit("/sandboxes")
 	p.sees("No sandbox has been made.")
 	p.click("button", "New sandbox")
-	p.fill("textbox", "Task", "build & test")
+	p.fill("textbox", "Task", name)
 	p.click("button", "Make it")
-	p.drawn("build & test")
+	p.drawn(name)
+	p.sees("What is enforced")
+	p.do(chromedp.Reload())
+	p.drawn(name)
 	p.sees("What is enforced")
 	p.open(h.url + "/sandboxes")
-	p.sees("build & test")
-	p.click("button", "Remove build & test")
+	p.sees(name)
+	p.click("button", "Remove "+name)
 	p.has("dialog", "")
 	p.click("button", "Remove")
 	p.sees("No sandbox has been made.")
 	if left := h.hermes("sandbox", "ls", "--json"); strings.Contains(left, "build") {
 		t.Errorf("there still is %s", left)
+	}
+}
+
+// A page of a sandbox that is open somewhere does not keep it in use: the time after which an unused one is removed goes on.
+func TestWhoLooksAtASandboxDoesNotUseIt(t *testing.T) {
+	h := workshop(t)
+	p := h.visit("/sandboxes/default/work")
+	p.sees("Nothing runs in the background.")
+	p.sees("Nothing has happened.")
+	p.holds("it is unused all the while", "Number(/idle for (\\d+) s/.exec(document.body.innerText)?.[1]) >= 5")
+	if p.shows("connection") {
+		t.Errorf("the page is a connection: %s", ask[string](p, "document.querySelector('.page-head').innerText"))
 	}
 }
 

@@ -35,16 +35,12 @@ func testMain(m *testing.M) int {
 	if notBuilt = program.Missing(); notBuilt != "" {
 		return m.Run()
 	}
-	dir, err := os.MkdirTemp("", "hermes-clients-*")
+	dir, remove, err := program.Build()
 	if err != nil {
 		fmt.Println(err)
 		return 1
 	}
-	defer os.RemoveAll(dir)
-	if err := program.Build(dir); err != nil {
-		fmt.Println(err)
-		return 1
-	}
+	defer remove()
 	binDir = dir
 	return m.Run()
 }

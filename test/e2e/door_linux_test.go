@@ -15,9 +15,10 @@ import (
 	"testing"
 )
 
-// dashboard runs one of the world until the test ends, and returns its host, and a cookie that opens it.
+// dashboard runs one of the world until the test ends, and returns its host, and a cookie that opens it, with its name.
 func (w *world) dashboard() (host, cookie string) {
 	w.t.Helper()
+	w.env = append(w.env, "HERMES_ALLOW_ROOT_GATEWAY=1")
 	cmd := w.command("dashboard", "--port", "0")
 	var said bytes.Buffer
 	cmd.Stderr = &said
@@ -49,8 +50,8 @@ func (w *world) dashboard() (host, cookie string) {
 	}
 	defer answer.Body.Close()
 	for _, c := range answer.Cookies() {
-		if c.Name == "hermes_session_at" {
-			return open.Host, c.Value
+		if c.Name == "hermes_session_at_"+open.Port() {
+			return open.Host, c.Name + "=" + c.Value
 		}
 	}
 	w.t.Fatalf("%s does not log in: %d", open, answer.StatusCode)
@@ -68,7 +69,7 @@ func knocks(host, cookie string) string {
 	for _, request := range doors {
 		script.WriteString(ask(request.method, request.path, ""))
 	}
-	script.WriteString(ask("GET", "/api/auth/me", "Cookie: hermes_session_at="+cookie+"\\r\\n"))
+	script.WriteString(ask("GET", "/api/auth/me", "Cookie: "+cookie+"\\r\\n"))
 	return script.String()
 }
 

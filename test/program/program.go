@@ -19,12 +19,24 @@ func Missing() string {
 	return ""
 }
 
-// Build puts hermes into a directory.
-func Build(dir string) error {
+// Build puts hermes into a directory of its own, where everybody may run it, until remove is called.
+func Build() (dir string, remove func(), err error) {
+	dir, err = os.MkdirTemp("", "hermes-test-*")
+	if err != nil {
+		return "", nil, err
+	}
+	remove = func() { os.RemoveAll(dir) }
 	build := exec.Command("go", "build", "-buildvcs=false", "-trimpath", "-o", filepath.Join(dir, "hermes"), "hermes.example/hermes/cmd/hermes")
 	build.Env = append(os.Environ(), "CGO_ENABLED=0")
-	if out, err := build.CombinedOutput(); err != nil {
-		return fmt.Errorf("cannot build hermes: %w\n%s", err, out)
+	out, err := build.CombinedOutput()
+	if err != nil {
+		err = fmt.Errorf("cannot build hermes: %w\n%s", err, out)
+	} else {
+		err = os.Chmod(dir, 0o755)
 	}
-	return nil
+	if err != nil {
+		remove()
+		return "", nil, err
+	}
+	return dir, remove, nil
 }

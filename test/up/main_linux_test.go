@@ -50,18 +50,12 @@ func testMain(m *testing.M) int {
 	if notBuilt = program.Missing(); notBuilt != "" {
 		return m.Run()
 	}
-	dir, err := os.MkdirTemp("", "hermes-up-*")
-	if err == nil {
-		err = os.Chmod(dir, 0o755)
-	}
-	if err == nil {
-		err = program.Build(dir)
-	}
+	dir, remove, err := program.Build()
 	if err != nil {
 		fmt.Println(err)
 		return 1
 	}
-	defer os.RemoveAll(dir)
+	defer remove()
 	binDir = dir
 	if os.Getuid() == 0 {
 		ordinary = &account.Account{Name: "number", UID: 54323, GID: 54323}

@@ -43,7 +43,7 @@ type Access struct {
 	once     *tickets // nil where people log in in another way
 	issuers  []*issuer
 	ttl      time.Duration
-	limiter  *gate.Rate[netip.Prefix] // of tries of a password
+	limiter  limiter
 }
 
 // New makes the door, or refuses with a *RefusedError.

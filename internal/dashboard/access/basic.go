@@ -14,6 +14,7 @@ import (
 	"golang.org/x/crypto/scrypt"
 
 	"hermes.example/hermes/internal/config"
+	"hermes.example/hermes/internal/gate"
 )
 
 // basic is the provider of a name and a password. The password itself is not kept.
@@ -23,8 +24,10 @@ type basic struct {
 	hash hash
 	// derive is scrypt's; tests count its calls.
 	derive func(password, salt []byte, n, r, p, size int) ([]byte, error)
-	// turns bounds how many passwords are tried at a time: each takes memory and a processor.
-	turns chan struct{}
+	// turns bounds how many passwords are tried at a time: each takes memory and a processor. Places bounds how many are
+	// tried or wait for that: those who come when there is none are told to come again.
+	turns  chan struct{}
+	places gate.Places
 }
 
 // hash is what is kept of a password: scrypt's parameters and its result.
@@ -40,6 +43,7 @@ const (
 	saltSize, keySize         = 16, 32
 	mostMemory                = 256 << 20
 	mostP                     = 16
+	mostTries                 = 64
 )
 
 // newBasic makes the provider, and the secret that its sessions are signed with; neither where nobody set one up.
@@ -61,7 +65,7 @@ func newBasic(c config.BasicAuth) (*basic, []byte, error) {
 			return nil, nil, err
 		}
 	}
-	b := &basic{name: c.Username, user: sha256.Sum256([]byte(c.Username)), derive: scrypt.Key, turns: make(chan struct{}, 2)}
+	b := &basic{name: c.Username, user: sha256.Sum256([]byte(c.Username)), derive: scrypt.Key, turns: make(chan struct{}, 2), places: gate.NewPlaces(mostTries)}
 	var err error
 	if hashed != "" {
 		b.hash, err = parseHash(hashed)
@@ -119,6 +123,10 @@ func parseHash(text string) (hash, error) {
 
 // verify says whether a name and a password are right. A name that nobody has costs the same as a password that is wrong.
 func (b *basic) verify(ctx context.Context, user, password string) (bool, error) {
+	if !b.places.Take() {
+		return false, errors.New("cannot check the password: too many wait for that")
+	}
+	defer b.places.Give()
 	select {
 	case b.turns <- struct{}{}:
 		defer func() { <-b.turns }()

@@ -85,6 +85,50 @@ func TestOneWhoWaitsTooLongIsLetGo(t *testing.T) {
 	}
 }
 
+// However many try at once, so many are heard, and the others are told at once to come again.
+func TestSoManyWaitForTheirPasswordToBeChecked(t *testing.T) {
+	b, _, err := newBasic(cheap("me", "pw", ""))
+	if err != nil {
+		t.Fatal(err)
+	}
+	begun, checked := make(chan struct{}), make(chan struct{})
+	derive := b.derive
+	b.derive = func(password, salt []byte, n, r, p, size int) ([]byte, error) {
+		begun <- struct{}{}
+		<-checked
+		return derive(password, salt, n, r, p, size)
+	}
+	answers := make(chan error)
+	for range mostTries + 10 {
+		go func() {
+			_, err := b.verify(t.Context(), "me", "pw")
+			answers <- err
+		}()
+	}
+	for range 10 {
+		if err := <-answers; err == nil || !strings.Contains(err.Error(), "too many") {
+			t.Errorf("one too many: %v", err)
+		}
+	}
+	for range cap(b.turns) {
+		<-begun
+	}
+	close(checked)
+	go func() {
+		for range begun {
+		}
+	}()
+	for range mostTries {
+		if err := <-answers; err != nil {
+			t.Error(err)
+		}
+	}
+	if _, err := b.verify(t.Context(), "me", "pw"); err != nil {
+		t.Errorf("afterwards: %v", err)
+	}
+	close(begun)
+}
+
 func TestWhenThereIsALogin(t *testing.T) {
 	for name, test := range map[string]struct {
 		c      config.BasicAuth

@@ -118,7 +118,7 @@ func (a *Access) Guard(inner http.Handler) http.Handler {
 
 // sessionOf is the session of a request; nil if it has none that holds.
 func (a *Access) sessionOf(r *http.Request, c caller) *session {
-	for _, cookie := range r.CookiesNamed(accessCookie.name(c.https)) { // another port of this host may have set one too
+	for _, cookie := range r.CookiesNamed(accessCookie.name(c)) { // another port of this host may have set one too
 		if s, err := a.signer.open(access, cookie.Value); err == nil {
 			return &s
 		}

@@ -28,9 +28,15 @@ type issuer struct {
 	now     func() time.Time
 
 	turn  chan struct{} // held by who looks at what follows
-	found *oidc.Provider
+	found *found
 	tried time.Time
 	why   error // of the last try
+}
+
+// found is where the issuer says that its things are.
+type found struct {
+	*oidc.Provider
+	named bool // it says its name with every answer
 }
 
 // The bounds on what an issuer may take and send, and how soon one that does not answer is asked again.
@@ -38,6 +44,8 @@ const (
 	issuerTime   = 10 * time.Second
 	longestReply = 1 << 20
 	askAgain     = 5 * time.Second
+
+	mostRedirects = 3
 )
 
 // issuers are those that are set up. The log is told what is wrong with them.
@@ -49,7 +57,7 @@ func (a *Access) newIssuers() []*issuer {
 			a.log.Warn(fmt.Sprintf("%sALLOW has %q, which is neither an e-mail address nor sub:SUBJECT, group:NAME or *: it is ignored", variables, word))
 		}
 		i := &issuer{name: name, display: display, settings: s, allow: allow, now: a.signer.now, turn: make(chan struct{}, 1),
-			client: &http.Client{Timeout: issuerTime, Transport: bounded{http.DefaultTransport}}}
+			client: &http.Client{Timeout: issuerTime, Transport: bounded{http.DefaultTransport}, CheckRedirect: follow}}
 		switch {
 		case s.Issuer == "":
 			i.problem = "set " + address + " to its address"
@@ -82,8 +90,20 @@ func private(address string) bool {
 	return err == nil && u.Host != "" && (u.Scheme == "https" || u.Scheme == "http" && config.IsLoopback(u.Hostname()))
 }
 
-// provider is where the issuer says that its things are.
-func (i *issuer) provider(ctx context.Context) (*oidc.Provider, error) {
+// follow says whether an issuer is believed that its things are elsewhere: so they may be, where nobody on the way sees or
+// changes what they are, but a code or a secret is told to nobody whom it did not name before.
+func follow(to *http.Request, from []*http.Request) error {
+	switch {
+	case from[0].Method != http.MethodGet, len(from) > mostRedirects:
+		return errors.New("it leads to another address")
+	case !private(to.URL.String()):
+		return errors.New("it leads to an address that is not https")
+	}
+	return nil
+}
+
+// provider is what the issuer says of itself.
+func (i *issuer) provider(ctx context.Context) (*found, error) {
 	select {
 	case i.turn <- struct{}{}:
 		defer func() { <-i.turn }()
@@ -98,26 +118,27 @@ func (i *issuer) provider(ctx context.Context) (*oidc.Provider, error) {
 	return i.found, i.why
 }
 
-func (i *issuer) discover(ctx context.Context) (*oidc.Provider, error) {
-	found, err := oidc.NewProvider(oidc.ClientContext(ctx, i.client), i.settings.Issuer)
+func (i *issuer) discover(ctx context.Context) (*found, error) {
+	at, err := oidc.NewProvider(oidc.ClientContext(ctx, i.client), i.settings.Issuer)
 	if err != nil {
 		return nil, fmt.Errorf("cannot ask the issuer %s: %s", i.settings.Issuer, oneLine(err))
 	}
-	var keys struct {
-		Address string `json:"jwks_uri"`
+	var says struct {
+		Keys  string `json:"jwks_uri"`
+		Named bool   `json:"authorization_response_iss_parameter_supported"`
 	}
-	if err := found.Claims(&keys); err != nil {
+	if err := at.Claims(&says); err != nil {
 		return nil, err
 	}
-	for _, address := range []string{found.Endpoint().AuthURL, found.Endpoint().TokenURL, keys.Address} {
+	for _, address := range []string{at.Endpoint().AuthURL, at.Endpoint().TokenURL, says.Keys} {
 		if !private(address) {
 			return nil, fmt.Errorf("cannot use the issuer %s: it names an address that is not https", i.settings.Issuer)
 		}
 	}
-	if address := found.UserInfoEndpoint(); address != "" && !private(address) {
+	if address := at.UserInfoEndpoint(); address != "" && !private(address) {
 		return nil, fmt.Errorf("cannot use the issuer %s: it names an address that is not https", i.settings.Issuer)
 	}
-	return found, nil
+	return &found{at, says.Named}, nil
 }
 
 // oneLine is what another program said, fit for a log.

@@ -30,7 +30,7 @@ type liar struct {
 	// challenge is that of the login that was begun last; secret is what it was shown.
 	challenge, secret string
 	change            func(document map[string]any)
-	asked             int // for its document
+	asked, told       int // for its document; a code
 }
 
 var testKeys = func() (keys [2]*rsa.PrivateKey) {
@@ -59,6 +59,7 @@ func newLiar(t *testing.T) *liar {
 		answer(w, 200, map[string]any{"keys": []any{map[string]any{"kty": "RSA", "use": "sig", "kid": "k", "alg": "RS256", "n": raw(l.key.N.Bytes()), "e": raw(e)}}})
 	})
 	mux.HandleFunc("/token", func(w http.ResponseWriter, r *http.Request) {
+		l.told++
 		sum := sha256.Sum256([]byte(r.PostFormValue("code_verifier")))
 		if raw(sum[:]) != l.challenge || r.PostFormValue("code") != "the code" {
 			answer(w, 400, map[string]any{"error": "invalid_grant"})

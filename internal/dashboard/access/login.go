@@ -75,7 +75,7 @@ func (a *Access) tryPassword(w http.ResponseWriter, r *http.Request, user, passw
 		return &noPasswords
 	}
 	g := guestOf(r)
-	if wait := a.limiter.Take(network(g.address)); wait > 0 {
+	if wait := a.limiter.take(g.address); wait > 0 {
 		w.Header().Set("Retry-After", strconv.Itoa(int(math.Ceil(wait.Seconds()))))
 		return &tooManyTries
 	}
@@ -87,7 +87,7 @@ func (a *Access) tryPassword(w http.ResponseWriter, r *http.Request, user, passw
 		a.log.Warn("a login was refused", "from", g.address)
 		return &wrongPassword
 	}
-	a.limiter.Forgive(network(g.address))
+	a.limiter.forgive(g.address)
 	a.log.Info("logged in", "user", a.basic.name, "from", g.address)
 	return nil
 }

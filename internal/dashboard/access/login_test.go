@@ -1,6 +1,7 @@
 package access
 
 import (
+	"fmt"
 	"io"
 	"net"
 	"net/http"
@@ -249,15 +250,45 @@ func TestTriesAreLimited(t *testing.T) {
 	}
 }
 
+// Whoever has a site of IPv6 has more networks in it than anybody remembers.
 func TestANetworkHasTheTriesOfOneCaller(t *testing.T) {
 	l := newLimiter(newClock().now)
-	six := netip.MustParseAddr("2001:db8::1")
-	for range tries {
-		l.Take(network(six))
-		six = six.Next()
+	for i := range tries {
+		if l.take(netip.MustParseAddr(fmt.Sprintf("2001:db8:1:%x::1", i))) != 0 {
+			t.Fatalf("try %d", i)
+		}
 	}
-	if l.Take(network(six)) == 0 {
-		t.Error("every address of a network has tries of its own")
+	if l.take(netip.MustParseAddr("2001:db8:1:ffff::1")) == 0 {
+		t.Error("every network of a site has tries of its own")
+	}
+	if l.take(netip.MustParseAddr("2001:db8:2::1")) != 0 {
+		t.Error("another site has none")
+	}
+}
+
+// When tries come from more networks than are remembered, they share what is left, and those who are near do not.
+func TestTriesFromEverywhereKeepNobodyOutWhoIsNear(t *testing.T) {
+	s := newSite(t, func(d *config.Dashboard) { d.Host = "0.0.0.0" })
+	from := func(address netip.Addr) func(*http.Request) {
+		return func(r *http.Request) { r.RemoteAddr = netip.AddrPortFrom(address, 1).String() }
+	}
+	far, refused := netip.MustParseAddr("203.0.113.0"), 0
+	for range mostCallers + 2*tries {
+		if s.login("me", "no", from(far)).StatusCode == http.StatusTooManyRequests {
+			refused++
+		}
+		far = far.Next()
+	}
+	if refused != tries {
+		t.Errorf("%d were refused of those beyond", refused)
+	}
+	if r := s.login("me", "pw", from(far)); r.StatusCode != http.StatusTooManyRequests {
+		t.Errorf("one more from afar: %d", r.StatusCode)
+	}
+	for _, near := range []string{"127.0.0.1", "::1", "192.168.1.7", "10.1.1.1", "172.17.0.1", "fd00::7", "fe80::1"} {
+		if r := s.login("me", "pw", from(netip.MustParseAddr(near))); r.StatusCode != http.StatusOK {
+			t.Errorf("from %s: %d", near, r.StatusCode)
+		}
 	}
 }
 

@@ -49,7 +49,7 @@ func (a *Access) issuer(name string) *issuer {
 }
 
 // client is how this dashboard shows itself to an issuer, which sends people back to it by the address that they know.
-func (a *Access) client(i *issuer, at *oidc.Provider, g guest) *oauth2.Config {
+func (a *Access) client(i *issuer, at *found, g guest) *oauth2.Config {
 	back := url.URL{Scheme: "http", Host: g.host}
 	if g.https {
 		back.Scheme = "https"
@@ -89,13 +89,15 @@ func (a *Access) beginLogin(w http.ResponseWriter, r *http.Request) {
 func (a *Access) endLogin(w http.ResponseWriter, r *http.Request) {
 	g := guestOf(r)
 	p, ok := a.pendingOf(r, g)
-	loginCookie.set(w, g, "", 0)
+	if ok { // who comes back from another one may still come back from this
+		loginCookie.set(w, g, "", 0)
+	}
 	i := a.issuer(p.Issuer)
 	if !ok || i == nil || i.problem != "" {
 		turnAway(w, r, stale)
 		return
 	}
-	if a.limiter.Take(network(g.address)) > 0 {
+	if a.limiter.take(g.address) > 0 {
 		turnAway(w, r, tooManyTries)
 		return
 	}
@@ -112,7 +114,7 @@ func (a *Access) endLogin(w http.ResponseWriter, r *http.Request) {
 		a.log.Warn("an account is not allowed to come in", "issuer", i.settings.Issuer, "sub", who.Subject, "email", who.email(), "from", g.address)
 		turnAway(w, r, stranger)
 	default:
-		a.limiter.Forgive(network(g.address))
+		a.limiter.forgive(g.address)
 		a.log.Info("logged in", "user", who.shown(), "issuer", i.settings.Issuer, "sub", who.Subject, "from", g.address)
 		a.letIn(w, g, who.shown(), false)
 		goOn(w, p.Next)
@@ -122,7 +124,7 @@ func (a *Access) endLogin(w http.ResponseWriter, r *http.Request) {
 // pendingOf is the login that a browser comes back from, which must be the one that was begun in it.
 func (a *Access) pendingOf(r *http.Request, g guest) (pending, bool) {
 	state := r.URL.Query().Get("state")
-	for _, c := range r.CookiesNamed(loginCookie.name(g.https)) {
+	for _, c := range r.CookiesNamed(loginCookie.name(g.caller)) {
 		payload, err := a.signer.unseal(c.Value)
 		var p pending
 		if err != nil || json.Unmarshal(payload, &p) != nil || p.Kind != login || a.signer.now().Unix() >= p.Expires {
@@ -142,7 +144,11 @@ var errorWord = regexp.MustCompile(`^[a-z_]{1,40}$`)
 // it, to us, about this login, and lately.
 func (a *Access) whoCameBack(r *http.Request, i *issuer, p pending) (account, error) {
 	said := r.URL.Query()
-	if iss := said.Get("iss"); iss != "" && iss != i.settings.Issuer {
+	at, err := i.provider(r.Context())
+	if err != nil {
+		return account{}, errors.Join(err, noAnswer)
+	}
+	if iss := said.Get("iss"); iss != i.settings.Issuer && (iss != "" || at.named) {
 		return account{}, errors.New("another issuer sent the answer")
 	}
 	if word := said.Get("error"); word != "" {
@@ -150,10 +156,6 @@ func (a *Access) whoCameBack(r *http.Request, i *issuer, p pending) (account, er
 			word = "something that is no word"
 		}
 		return account{}, fmt.Errorf("the issuer said %s: %w", word, denied)
-	}
-	at, err := i.provider(r.Context())
-	if err != nil {
-		return account{}, errors.Join(err, noAnswer)
 	}
 	ctx := oidc.ClientContext(r.Context(), i.client)
 	tokens, err := a.client(i, at, guestOf(r)).Exchange(ctx, said.Get("code"), oauth2.VerifierOption(a.signer.verifier(p)))
@@ -187,7 +189,7 @@ func (a *Access) whoCameBack(r *http.Request, i *issuer, p pending) (account, er
 }
 
 // more asks the issuer for what it does not put into its tokens, as many do with addresses and groups.
-func more(ctx context.Context, at *oidc.Provider, tokens *oauth2.Token, who account) (account, error) {
+func more(ctx context.Context, at *found, tokens *oauth2.Token, who account) (account, error) {
 	info, err := at.UserInfo(ctx, oauth2.StaticTokenSource(tokens))
 	if err != nil {
 		return account{}, err

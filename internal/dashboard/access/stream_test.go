@@ -27,7 +27,8 @@ func streams(t *testing.T, ttl time.Duration, behind http.HandlerFunc) (address 
 	server := httptest.NewServer(a.Guard(behind))
 	t.Cleanup(server.Close)
 	token, _ := a.signer.issue(access, of("me"), ttl)
-	return server.URL, http.Header{"Cookie": {"hermes_session_at=" + token}, "Origin": {server.URL}}
+	name := accessCookie.name(caller{host: strings.TrimPrefix(server.URL, "http://")})
+	return server.URL, http.Header{"Cookie": {name + "=" + token}, "Origin": {server.URL}}
 }
 
 // followed is a stream of events that goes on until its context ends, and tells why that was.

@@ -46,7 +46,7 @@ func (a *Access) renew(w http.ResponseWriter, g guest, s session) map[string]any
 
 func (a *Access) refresh(w http.ResponseWriter, r *http.Request) {
 	g := guestOf(r)
-	sent := r.CookiesNamed(refreshCookie.name(g.https))
+	sent := r.CookiesNamed(refreshCookie.name(g.caller))
 	for _, c := range sent {
 		if s, err := a.signer.open(refresh, c.Value); err == nil {
 			answer(w, http.StatusOK, a.renew(w, g, s))

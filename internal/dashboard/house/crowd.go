@@ -86,7 +86,7 @@ func (c *crowd) current() (*frame, error) {
 	if newest != nil {
 		return newest, nil
 	}
-	return c.publish(c.sight.fresh())
+	return c.publish(c.sight.now())
 }
 
 // publish makes an overview the newest, if it says something new, and returns the newest.

@@ -11,15 +11,15 @@ import (
 )
 
 func (h *House) overview(w http.ResponseWriter, _ *http.Request) error {
-	return answer(w, http.StatusOK, h.sight.fresh())
+	return answer(w, http.StatusOK, h.sight.now())
 }
 
 func (h *House) profiles(w http.ResponseWriter, _ *http.Request) error {
-	return answer(w, http.StatusOK, profilesOf(h.sight.services.fresh(), h.sight.sandboxes.fresh()))
+	return answer(w, http.StatusOK, profilesOf(h.sight.services.now(), h.sight.sandboxes.now()))
 }
 
 func (h *House) sandboxes(w http.ResponseWriter, _ *http.Request) error {
-	return answer(w, http.StatusOK, h.sight.sandboxes.fresh().boxes)
+	return answer(w, http.StatusOK, h.sight.sandboxes.now().boxes)
 }
 
 // events sends the overview at once, and then when it has changed.

@@ -7,11 +7,10 @@ import (
 	"time"
 )
 
-// part is something that is looked at for all who ask: not more often than it is worth, by one at a time, and not for
-// longer than lookBound.
+// part is something that is looked at for all who want to see it, by one at a time and not for longer than lookBound.
 type part[T any] struct {
 	life  context.Context
-	every time.Duration
+	every time.Duration // is how often it is worth a look when nobody asks for it
 	look  func(context.Context) T
 
 	turn sync.Mutex
@@ -19,12 +18,18 @@ type part[T any] struct {
 	last atomic.Pointer[T]
 }
 
-// fresh is what is seen now, or was seen just now.
-func (p *part[T]) fresh() T {
+// now is what is there: who has just changed something sees it. Those who ask while another looks share the next look.
+func (p *part[T]) now() T { return p.since(time.Now()) }
+
+// fresh is what is seen now, or was seen just now. One who comes back regularly must not find that it is a moment too early
+// for the next look.
+func (p *part[T]) fresh() T { return p.since(time.Now().Add(p.every/10 - p.every)) }
+
+// since is what was seen by a look that began at a time or later.
+func (p *part[T]) since(begin time.Time) T {
 	p.turn.Lock()
 	defer p.turn.Unlock()
-	// One who comes back regularly must not find that it is a moment too early for the next look.
-	if p.last.Load() == nil || time.Since(p.at) >= p.every-p.every/10 {
+	if p.last.Load() == nil || p.at.Before(begin) {
 		p.at = time.Now()
 		ctx, cancel := context.WithTimeout(p.life, lookBound)
 		defer cancel()

@@ -21,10 +21,20 @@ func TestTheAPIOfAProfileIsServedHere(t *testing.T) {
 	s.addProfile("coder", "")
 	ctx, cancel := context.WithTimeout(t.Context(), bound)
 	defer cancel()
+	boxes := func() (all []survey.Box) {
+		s.ask("GET", "/api/sandboxes", 200, &all)
+		return all
+	}
+	if all := boxes(); len(all) != 0 {
+		t.Errorf("before there is any: %+v", all)
+	}
 	api := s.gateway("coder")
 	task := api.Task("a b/c") // which has to be escaped
 	if _, err := task.Ensure(ctx, client.SandboxSpec{}); err != nil {
 		t.Fatal(err)
+	}
+	if all := boxes(); len(all) != 1 || all[0].Profile != "coder" || all[0].Task != "a b/c" {
+		t.Errorf("just made, and among those of the home there are %+v", all)
 	}
 	var out bytes.Buffer
 	if result, err := task.Exec(ctx, client.Exec{Line: "echo out; exit 3"}, client.ExecOptions{Stdout: &out}); err != nil || result.Code != 3 || out.String() != "out\n" {
@@ -63,13 +73,11 @@ func TestTheAPIOfAProfileIsServedHere(t *testing.T) {
 			t.Errorf("%s: %d, without %s: %.2000s", path, r.StatusCode, want, text)
 		}
 	}
-	var boxes []survey.Box
-	s.until("it is among the sandboxes of the home", func() bool {
-		s.ask("GET", "/api/sandboxes", 200, &boxes)
-		return len(boxes) == 1 && boxes[0].Profile == "coder" && boxes[0].Task == "a b/c"
-	})
 	if removed, err := task.Remove(ctx, true); err != nil || len(removed.Removed) != 1 {
 		t.Errorf("remove: %+v, %v", removed, err)
+	}
+	if all := boxes(); len(all) != 0 {
+		t.Errorf("just removed, and among those of the home there are %+v", all)
 	}
 }
 

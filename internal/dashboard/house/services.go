@@ -21,7 +21,7 @@ var verbs = map[string]func(control.Operations, context.Context, string) error{
 }
 
 func (h *House) services(w http.ResponseWriter, _ *http.Request) error {
-	seen := h.sight.services.fresh()
+	seen := h.sight.services.now()
 	if seen.problem != "" {
 		return fmt.Errorf("%w: %s", errUnknown, seen.problem)
 	}

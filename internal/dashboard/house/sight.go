@@ -16,7 +16,7 @@ import (
 	"hermes.example/hermes/internal/version"
 )
 
-// How often parts are looked at, at most, and how long a look may take.
+// How often parts are looked at when nobody asks, and how long a look may take.
 const (
 	servicesEvery  = time.Second
 	sandboxesEvery = 2 * time.Second
@@ -59,12 +59,12 @@ func newSight(life context.Context, o Options) *sight {
 
 func (s *sight) close() { s.engines.Close() }
 
-// fresh looks at all parts that were not looked at just now.
-func (s *sight) fresh() survey.Overview {
+// now looks at all parts.
+func (s *sight) now() survey.Overview {
 	var looking sync.WaitGroup
-	looking.Go(func() { s.services.fresh() })
-	looking.Go(func() { s.sandboxes.fresh() })
-	looking.Go(func() { s.addons.fresh() })
+	looking.Go(func() { s.services.now() })
+	looking.Go(func() { s.sandboxes.now() })
+	looking.Go(func() { s.addons.now() })
 	looking.Wait()
 	return s.seen()
 }

@@ -49,33 +49,50 @@ func pack(content []byte) []byte {
 }
 
 func (a *asset) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	body, tag := a.plain, `"`+a.digest+`"`
-	h := w.Header()
+	tag := `"` + a.digest + `"`
 	if takesGzip(r.Header) {
-		body, tag = a.packed(), `"`+a.digest+`-gzip"`
+		tag = `"` + a.digest + `-gzip"`
+	}
+	h := w.Header()
+	h.Set("ETag", tag)
+	h.Set("Cache-Control", "no-cache")
+	if has(r.Header, tag) {
+		h.Set("Vary", "Accept-Encoding")
+		w.WriteHeader(http.StatusNotModified)
+		return
+	}
+	a.serve(w, r, http.StatusOK)
+}
+
+// serveAsMissing serves a page in the place of one that there is not. Nobody keeps it under that address.
+func (a *asset) serveAsMissing(w http.ResponseWriter, r *http.Request) {
+	w.Header().Set("Cache-Control", "no-store")
+	a.serve(w, r, http.StatusNotFound)
+}
+
+func (a *asset) serve(w http.ResponseWriter, r *http.Request, status int) {
+	body, h := a.plain, w.Header()
+	if takesGzip(r.Header) {
+		body = a.packed()
 		h.Set("Content-Encoding", "gzip")
 	}
 	h.Set("Content-Type", a.kind)
 	h.Set("Vary", "Accept-Encoding")
-	h.Set("ETag", tag)
-	h.Set("Cache-Control", "no-cache")
-	if has(r.Header, tag) {
-		h.Del("Content-Encoding")
-		h.Del("Content-Type")
-		w.WriteHeader(http.StatusNotModified)
-		return
-	}
 	h.Set("Content-Length", strconv.Itoa(len(body)))
+	w.WriteHeader(status)
 	if r.Method != http.MethodHead {
 		w.Write(body)
 	}
 }
 
 // takesGzip says whether the browser can unpack.
-func takesGzip(h http.Header) bool {
-	for part := range strings.SplitSeq(strings.Join(h.Values("Accept-Encoding"), ","), ",") {
+func takesGzip(h http.Header) bool { return accepts(h.Values("Accept-Encoding"), "gzip") }
+
+// accepts says whether a browser that sent these values of a header takes what has a name.
+func accepts(values []string, wanted string) bool {
+	for part := range strings.SplitSeq(strings.Join(values, ","), ",") {
 		name, quality, _ := strings.Cut(strings.TrimSpace(part), ";")
-		if strings.TrimSpace(name) == "gzip" {
+		if strings.TrimSpace(name) == wanted {
 			weight, err := strconv.ParseFloat(strings.TrimPrefix(strings.TrimSpace(quality), "q="), 64)
 			return err != nil || weight > 0
 		}

@@ -35,12 +35,16 @@ const (
 // AssetsPath is below which everything that the pages load lies.
 const AssetsPath = "/assets/"
 
-// Handler serves the pages and what they load. Everything else is not found, and nothing can be done but read.
+// Handler serves the pages and what they load. Everything else is not found, which a page tells to a person, and nothing
+// can be done but read.
 func Handler() http.Handler {
 	assets := load()
 	mux := http.NewServeMux()
 	for _, page := range Pages {
 		mux.Handle("GET "+page, assets[document])
+		if page != "/{$}" {
+			mux.Handle("GET "+page+"/{$}", assets[document]) // as some people write it
+		}
 	}
 	mux.Handle("GET /login", assets[login])
 	for name, a := range assets {
@@ -48,6 +52,13 @@ func Handler() http.Handler {
 			mux.Handle("GET "+AssetsPath+name, a)
 		}
 	}
+	mux.HandleFunc("GET /", func(w http.ResponseWriter, r *http.Request) {
+		if strings.HasPrefix(r.URL.Path, AssetsPath) || !accepts(r.Header.Values("Accept"), "text/html") {
+			http.NotFound(w, r)
+			return
+		}
+		assets[document].serveAsMissing(w, r)
+	})
 	return mux
 }
 

@@ -53,7 +53,7 @@ func TestEveryPageIsTheSameDocument(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, page := range []string{"/", "/services", "/services/gateway-default", "/sandboxes", "/sandboxes/default/build", "/sandboxes/a%2Fb/c%20d%3Fe",
-		"/sandboxes/default/build/terminal", "/addons", "/profiles", "/?theme=dark"} {
+		"/sandboxes/default/build/terminal", "/addons", "/profiles", "/?theme=dark", "/services/", "/sandboxes/default/build/"} {
 		answer := ask(t, "GET", page, nil)
 		if answer.StatusCode != 200 || answer.Header.Get("Content-Type") != "text/html; charset=utf-8" || text(t, answer) != string(want) {
 			t.Errorf("GET %s: %s, %s", page, answer.Status, answer.Header.Get("Content-Type"))
@@ -78,6 +78,39 @@ func TestWhatThereIsNotIsNotFound(t *testing.T) {
 		if to := answer.Header.Get("Location"); answer.StatusCode < 300 || strings.Contains(to, "..") || strings.HasPrefix(to, "//") {
 			t.Errorf("GET %s: %s, to %q", target, answer.Status, to)
 		}
+	}
+}
+
+// A person who follows a wrong address gets the page that says so, and a program, or a page that loads something, a line.
+func TestAPersonWhoIsLostGetsAPage(t *testing.T) {
+	want, err := files.ReadFile("src/" + document)
+	if err != nil {
+		t.Fatal(err)
+	}
+	person := http.Header{"Accept": {"text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8"}, "If-None-Match": {"*"}}
+	for _, target := range []string{"/servcies", "/services/a/b", "/sandboxes/default", "/sandboxes/default/build/files", "/favicon.ico/"} {
+		answer := ask(t, "GET", target, person)
+		if answer.StatusCode != 404 || answer.Header.Get("Content-Type") != "text/html; charset=utf-8" || answer.Header.Get("Cache-Control") != "no-store" ||
+			answer.Header.Get("ETag") != "" || text(t, answer) != string(want) {
+			t.Errorf("GET %s by a person: %s, %v", target, answer.Status, answer.Header)
+		}
+		if answer := ask(t, "HEAD", target, person); answer.StatusCode != 404 || answer.ContentLength != int64(len(want)) || text(t, answer) != "" {
+			t.Errorf("HEAD %s by a person: %s, a length of %d", target, answer.Status, answer.ContentLength)
+		}
+		for _, accepts := range []string{"*/*", "application/json", "", "text/html;q=0"} {
+			if answer := ask(t, "GET", target, http.Header{"Accept": {accepts}}); answer.StatusCode != 404 || strings.Contains(answer.Header.Get("Content-Type"), "html") {
+				t.Errorf("GET %s by who accepts %q: %s, %s", target, accepts, answer.Status, answer.Header.Get("Content-Type"))
+			}
+		}
+	}
+	for _, target := range []string{"/assets/", "/assets/nothing.js", "/assets/login.html", "/assets/xterm/.keep"} {
+		if answer := ask(t, "GET", target, person); answer.StatusCode != 404 || text(t, answer) != "404 page not found\n" {
+			t.Errorf("GET %s: %s, and more than a line", target, answer.Status)
+		}
+	}
+	packed := ask(t, "GET", "/servcies", http.Header{"Accept": {"text/html"}, "Accept-Encoding": {"gzip"}})
+	if packed.StatusCode != 404 || packed.Header.Get("Content-Encoding") != "gzip" || packed.ContentLength >= int64(len(want)) {
+		t.Errorf("packed: %s, %v", packed.Status, packed.Header)
 	}
 }
 

@@ -27,7 +27,7 @@ func (a *API) readEvents(w http.ResponseWriter, r *http.Request) error {
 		}
 	}
 	lasts(w)
-	return a.use(r.Context(), r.PathValue("task"), existing, func(box *sandbox.Sandbox) error {
+	return a.look(r.Context(), r.PathValue("task"), func(box *sandbox.Sandbox) error {
 		past, err := box.PastEvents(r.Context(), number)
 		if err != nil {
 			return err

@@ -41,7 +41,7 @@ func (a *API) processOperations() []Operation {
 			Summary: "List the background processes that are kept",
 			Answers: []Answer{{Status: 200, Description: "in the order of their start", Type: client.ProcessList{}}}, Errors: processErrors,
 			Handle: func(w http.ResponseWriter, r *http.Request) error {
-				return a.use(r.Context(), r.PathValue("task"), existing, func(box *sandbox.Sandbox) error {
+				return a.look(r.Context(), r.PathValue("task"), func(box *sandbox.Sandbox) error {
 					all, err := box.Processes(r.Context())
 					if err != nil {
 						return err
@@ -54,7 +54,7 @@ func (a *API) processOperations() []Operation {
 			Method: "GET", Path: one, ID: "pollProcess", Tag: "processes",
 			Summary: "Look at a process",
 			Answers: []Answer{{Status: 200, Description: "what is known of it", Type: sandbox.ProcessInfo{}}}, Errors: processErrors,
-			Handle: a.onProcess(func(*query) processAction { return pollProcess }),
+			Handle: a.onProcess(a.look, func(*query) processAction { return pollProcess }),
 		},
 		{
 			Method: "DELETE", Path: one, ID: "killProcess", Tag: "processes",
@@ -62,7 +62,7 @@ func (a *API) processOperations() []Operation {
 			Detail:     "All are asked to end, and killed if they have not after the grace. The answer comes when they are gone; those that are not are in it.",
 			Parameters: []Parameter{{Name: "grace", In: inQuery, Type: 0.0, Description: "seconds between the request to end and the kill"}},
 			Answers:    []Answer{{Status: 200, Description: "how it ended", Type: sandbox.Result{}}}, Errors: processErrors,
-			Handle: a.onProcess(killProcess),
+			Handle: a.onProcess(a.useExisting, killProcess),
 		},
 		{
 			Method: "POST", Path: one + "/input", ID: "writeProcess", Tag: "processes",
@@ -71,7 +71,7 @@ func (a *API) processOperations() []Operation {
 			Parameters: []Parameter{{Name: "close", In: inQuery, Type: false, Description: "end the input afterwards"}},
 			Request:    &Body{Media: mediaBytes, Limit: inputLimit, Optional: true},
 			Answers:    []Answer{{Status: 200, Description: "how much was taken", Type: client.Written{}}}, Errors: processErrors,
-			Handle: a.onProcess(writeProcess),
+			Handle: a.onProcess(a.useExisting, writeProcess),
 		},
 		{
 			Method: "POST", Path: one + "/signal", ID: "signalProcess", Tag: "processes",
@@ -85,7 +85,7 @@ func (a *API) processOperations() []Operation {
 			Summary:    "Wait for the end of a process",
 			Parameters: []Parameter{{Name: "timeout", In: inQuery, Type: 0.0, Description: "seconds after which the answer comes in any case: 60 if it is not there, and never more than 600"}},
 			Answers:    []Answer{{Status: 200, Description: "the process, ended or not", Type: client.WaitAnswer{}}}, Errors: processErrors,
-			Handle: a.onProcess(waitForProcess),
+			Handle: a.onProcess(a.useExisting, waitForProcess),
 		},
 		{
 			Method: "GET", Path: one + "/log", ID: "readLog", Tag: "processes",
@@ -105,7 +105,7 @@ func (a *API) processOperations() []Operation {
 					{Name: client.EventProblem, Description: "it could not be read to its end", Type: client.Problem{}},
 					{Name: client.EventDraining, Description: "the gateway ends", Type: client.Draining{}}}}},
 			Errors: processErrors,
-			Handle: a.onProcess(a.readLog),
+			Handle: a.onProcess(a.look, a.readLog),
 		},
 		{
 			Method: "GET", Path: "/v1/sandboxes/{task}/events", ID: "readEvents", Tag: "processes",
@@ -129,8 +129,9 @@ func (a *API) processOperations() []Operation {
 // processAction is what is done with one process.
 type processAction func(p *sandbox.Process, w http.ResponseWriter, r *http.Request) error
 
-// onProcess makes a handler of an action. Its parameters are read, and refused, before the sandbox is looked for.
-func (a *API) onProcess(read func(*query) processAction) func(http.ResponseWriter, *http.Request) error {
+// onProcess makes a handler of an action, which has the sandbox by a way to it. Its parameters are read, and refused, before
+// the sandbox is looked for.
+func (a *API) onProcess(with way, read func(*query) processAction) func(http.ResponseWriter, *http.Request) error {
 	return func(w http.ResponseWriter, r *http.Request) error {
 		q := &query{r: r}
 		do := read(q)
@@ -138,7 +139,7 @@ func (a *API) onProcess(read func(*query) processAction) func(http.ResponseWrite
 			return q.err
 		}
 		lasts(w)
-		return a.use(r.Context(), r.PathValue("task"), existing, func(box *sandbox.Sandbox) error { return do(box.Process(r.PathValue("id")), w, r) })
+		return with(r.Context(), r.PathValue("task"), func(box *sandbox.Sandbox) error { return do(box.Process(r.PathValue("id")), w, r) })
 	}
 }
 

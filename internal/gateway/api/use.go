@@ -2,6 +2,7 @@ package api
 
 import (
 	"context"
+	"errors"
 
 	"hermes.example/hermes/sandbox"
 )
@@ -27,4 +28,26 @@ func (a *API) use(ctx context.Context, task string, n need, f func(*sandbox.Sand
 		}
 	}
 	return a.Sandboxes.Use(ctx, task, f)
+}
+
+// way is how f gets the sandbox of a task.
+type way func(ctx context.Context, task string, f func(*sandbox.Sandbox) error) error
+
+// useExisting calls f with the sandbox of a task, if that is there.
+func (a *API) useExisting(ctx context.Context, task string, f func(*sandbox.Sandbox) error) error {
+	return a.use(ctx, task, existing, f)
+}
+
+// look calls f with the sandbox of a task for what only looks at it: one that runs is not kept in use by that, however often
+// or long somebody looks. One that does not run is used, for only its guest knows what was there.
+func (a *API) look(ctx context.Context, task string, f func(*sandbox.Sandbox) error) error {
+	box, err := a.Sandboxes.Manager().Observe(ctx, a.Sandboxes.Identity(task))
+	switch {
+	case errors.Is(err, sandbox.ErrNotFound), errors.Is(err, sandbox.ErrGone):
+		return a.useExisting(ctx, task, f)
+	case err != nil:
+		return err
+	}
+	defer box.Close()
+	return f(box)
 }

@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"bytes"
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -51,9 +52,9 @@ type lines struct {
 	closed chan struct{}
 	once   sync.Once
 
-	owed     sync.Mutex
-	requests int           // that have no answer yet
-	answered chan struct{} // tells that one has
+	mu       sync.Mutex
+	owed     map[jsonrpc.ID]bool // requests that have no answer yet, and whether the client has cancelled them
+	answered chan struct{}       // tells that one has
 }
 
 type line struct {
@@ -69,7 +70,7 @@ type text struct {
 
 func (l *lines) Connect(context.Context) (mcp.Connection, error) {
 	l.read, l.texts, l.ended, l.closed = make(chan line), make(chan text), make(chan struct{}), make(chan struct{})
-	l.answered = make(chan struct{}, 1)
+	l.owed, l.answered = make(map[jsonrpc.ID]bool), make(chan struct{}, 1)
 	// They end with the input and the output, which cannot be interrupted on every system: at the latest with the process.
 	go l.receive()
 	go l.send()
@@ -97,8 +98,8 @@ func (l *lines) receive() {
 				continue
 			}
 		}
-		if request, ok := next.message.(*jsonrpc.Request); ok && request.IsCall() {
-			l.owe(1)
+		if request, ok := next.message.(*jsonrpc.Request); ok {
+			l.owe(request)
 		}
 		select {
 		case l.read <- next:
@@ -118,7 +119,7 @@ const lastAnswers = time.Second
 func (l *lines) finish() {
 	end := time.NewTimer(lastAnswers)
 	defer end.Stop()
-	for l.owe(0) > 0 {
+	for l.owes() {
 		select {
 		case <-l.answered:
 		case <-l.closed:
@@ -129,18 +130,46 @@ func (l *lines) finish() {
 	}
 }
 
-// owe counts requests without an answer, and says how many there are.
-func (l *lines) owe(more int) int {
-	l.owed.Lock()
-	defer l.owed.Unlock()
-	l.requests += more
-	if more < 0 {
-		select {
-		case l.answered <- struct{}{}:
-		default:
+// owe remembers that a request is to be answered, or that the client wants no answer to it any more.
+func (l *lines) owe(r *jsonrpc.Request) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if r.IsCall() {
+		l.owed[r.ID] = false
+		return
+	}
+	var cancelled struct{ RequestID any }
+	if r.Method != "notifications/cancelled" || json.Unmarshal(r.Params, &cancelled) != nil {
+		return
+	}
+	if id, err := jsonrpc.MakeID(cancelled.RequestID); err == nil {
+		if _, owed := l.owed[id]; owed {
+			l.owed[id] = true
 		}
 	}
-	return l.requests
+}
+
+func (l *lines) owes() bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return len(l.owed) > 0
+}
+
+// settled says that a request has its answer.
+func (l *lines) settled(id jsonrpc.ID) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	delete(l.owed, id)
+	select {
+	case l.answered <- struct{}{}:
+	default:
+	}
+}
+
+func (l *lines) cancelled(id jsonrpc.ID) bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.owed[id]
 }
 
 // readLine reads a line without what surrounds it. Of one that is too long nothing is kept.
@@ -189,8 +218,11 @@ func (l *lines) Write(ctx context.Context, message jsonrpc.Message) error {
 	if err != nil {
 		return fmt.Errorf("cannot write a message: %w", err)
 	}
-	if _, ok := message.(*jsonrpc.Response); ok {
-		defer l.owe(-1)
+	if response, ok := message.(*jsonrpc.Response); ok {
+		defer l.settled(response.ID)
+		if l.cancelled(response.ID) {
+			return nil // the protocol wants none then, and there are clients whose session an answer would end
+		}
 	}
 	return l.write(text)
 }

@@ -166,3 +166,46 @@ func TestAClientThatDoesNotReadKeepsNothing(t *testing.T) {
 		}
 	}
 }
+
+// The protocol wants no answer to a request that was cancelled. The official client for Python loses its session by one
+// that comes while it gives up waiting.
+func TestACancelledRequestIsNotAnswered(t *testing.T) {
+	const input = `{"jsonrpc":"2.0","id":1,"method":"tools/call"}
+{"jsonrpc":"2.0","id":2,"method":"tools/call"}
+{"jsonrpc":"2.0","id":"three","method":"tools/call"}
+{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":1}}
+{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":"three","reason":"changed my mind"}}
+{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":4}}
+{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":["x"]}}
+{"jsonrpc":"2.0","method":"notifications/cancelled","params":"x"}
+{"jsonrpc":"2.0","id":4,"method":"tools/call"}
+`
+	var out bytes.Buffer
+	l := &lines{in: io.NopCloser(strings.NewReader(input)), out: &out}
+	connection, err := l.Connect(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer connection.Close()
+	var calls []jsonrpc.ID
+	for range strings.Count(input, "\n") {
+		m, err := connection.Read(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		if r, ok := m.(*jsonrpc.Request); ok && r.IsCall() {
+			calls = append(calls, r.ID)
+		}
+	}
+	for _, id := range calls {
+		if err := connection.Write(t.Context(), &jsonrpc.Response{ID: id, Result: json.RawMessage(`{}`)}); err != nil {
+			t.Errorf("%v: %v", id, err)
+		}
+	}
+	if want := `{"jsonrpc":"2.0","id":2,"result":{}}` + "\n" + `{"jsonrpc":"2.0","id":4,"result":{}}` + "\n"; out.String() != want {
+		t.Errorf("it says\n%s", out.String())
+	}
+	if l.owes() {
+		t.Error("requests are still without an answer")
+	}
+}

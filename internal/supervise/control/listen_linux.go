@@ -21,6 +21,9 @@ const (
 	mostStrangers   = 8
 )
 
+// longestPath is what the kernel takes as a socket's path.
+const longestPath = 107
+
 // caller is whose places a connection takes one of.
 type caller int
 
@@ -34,6 +37,9 @@ const (
 // Listen makes the socket, in a directory that only its owner, the caller, can write. Everybody may connect; the
 // users named, root and the caller may speak. What a supervisor that was killed has left is removed.
 func Listen(path string, speakers ...int) (net.Listener, error) {
+	if len(path) > longestPath {
+		return nil, fmt.Errorf("cannot make the control socket %s: the path is too long for a socket; set XDG_RUNTIME_DIR to a shorter one", path)
+	}
 	if err := ownDir(filepath.Dir(path)); err != nil {
 		return nil, fmt.Errorf("cannot make the control socket %s: %w", path, err)
 	}

@@ -8,7 +8,7 @@ var visible = (element) => element.checkVisibility({ checkOpacity: true, checkVi
 
 // What a mouse can press. What belongs to one control, as the buttons of a radio group, counts once.
 var pressable = () => [...document.querySelectorAll("a[href], button:not(:disabled), input:not(:disabled), select:not(:disabled), textarea:not(:disabled), summary, [tabindex]:not([tabindex^='-'])")]
-  .filter((element) => visible(element) && element.tabIndex >= 0 && !element.closest("[inert]"));
+  .filter((element) => visible(element) && !element.closest("[inert]"));
 
 var overflowing = () => {
   const width = document.documentElement.clientWidth;

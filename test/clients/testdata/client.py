@@ -77,7 +77,12 @@ async def main(*arguments):
                 break
             await asyncio.sleep(0.05)
             remaining = await left()
-        running.cancel()
+        if arguments[0] == "stdio":
+            if running.done():
+                sys.exit("a cancelled call was answered")
+            running.cancel()
+        else:  # where the answer is the end of a response, and must come; to give up while it does ends this client's session
+            await asyncio.wait([running])
         say("cancelled", how="given up", remaining=remaining)
 
         await call("write_file", {"path": "/workspace/a.txt", "content": "one\ntwo\n"})

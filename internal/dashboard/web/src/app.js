@@ -4,6 +4,7 @@ import { me, post } from "./api.js";
 import { h, replace, tick } from "./dom.js";
 import { listen } from "./keys.js";
 import { empty, head, problem } from "./parts.js";
+import { go } from "./place.js";
 import { onConnection, subscribe } from "./store.js";
 
 // A view is loaded when it is first shown, so that the first page does not wait for the terminal. Its module has a
@@ -24,12 +25,6 @@ const main = document.getElementById("main");
 let dispose = () => {};
 let shown = 0; // counts navigations, so that a view that loads slowly does not replace a later one
 let path = ""; // of the page that is shown
-
-// go shows an address of these pages.
-export function go(address) {
-  history.pushState(null, "", address);
-  show({ focus: true });
-}
 
 function match(pathname) {
   for (const [pattern, load] of routes) {
@@ -117,6 +112,7 @@ document.addEventListener("click", (event) => {
   event.preventDefault();
   go(link.pathname + link.search);
 });
+addEventListener("place", () => show({ focus: true }));
 addEventListener("popstate", () => { if (location.pathname !== path) show({ focus: true }); });
 document.querySelector(".skip").addEventListener("click", (event) => {
   event.preventDefault();
@@ -168,6 +164,6 @@ leave.addEventListener("click", async () => {
 });
 me().then(({ user }) => { document.getElementById("user").textContent = user; }, () => {});
 
-listen({ go, switchTheme });
+listen({ switchTheme });
 setInterval(tick, 5000);
 show({ focus: false });

@@ -2,12 +2,13 @@
 
 import { show } from "./dialog.js";
 import { h } from "./dom.js";
+import { go } from "./place.js";
 
 const places = { o: ["/", "Overview"], s: ["/services", "Services"], b: ["/sandboxes", "Sandboxes"], a: ["/addons", "Add-ons"], p: ["/profiles", "Profiles"] };
 const patience = 1500; // milliseconds between g and the key of a place
 
 // listen acts on keys from now on.
-export function listen({ go, switchTheme }) {
+export function listen({ switchTheme }) {
   let going = 0; // when g was pressed
   addEventListener("keydown", (event) => {
     if (event.ctrlKey || event.metaKey || event.altKey || typing(event.target) || document.querySelector("dialog[open]")) return;

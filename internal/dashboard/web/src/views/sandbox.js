@@ -1,9 +1,9 @@
 // One sandbox: what it is, who uses it, what is enforced on it, what runs in it.
 
 import { get, put } from "../api.js";
-import { go } from "../app.js";
 import { bytes, count, duration, h, replace, since, update } from "../dom.js";
 import { card, head, problem, sheet, status } from "../parts.js";
+import { go } from "../place.js";
 import { api, boxOf, busy, pageOf, remove } from "../rooms.js";
 import { subscribe } from "../store.js";
 import { mountHappenings } from "./happenings.js";

@@ -1,10 +1,10 @@
 // All sandboxes of the home.
 
-import { go } from "../app.js";
 import { put } from "../api.js";
 import { show } from "../dialog.js";
 import { count, duration, h, since, update } from "../dom.js";
 import { card, empty, head, problem, status, table } from "../parts.js";
+import { go } from "../place.js";
 import { api, busy, pageOf, remove } from "../rooms.js";
 import { subscribe } from "../store.js";
 
