@@ -10,6 +10,8 @@ import (
 	"fmt"
 	"log/slog"
 	"net/http"
+	"path"
+	"strings"
 	"time"
 
 	"hermes.example/hermes/internal/config"
@@ -61,10 +63,27 @@ func New(o Options) (*Dashboard, error) {
 	if o.Drain == nil {
 		o.Drain = func(context.Context) {}
 	}
-	mux := http.NewServeMux()
-	mux.Handle("/api/", o.House)
-	mux.Handle("/", o.Pages)
-	return &Dashboard{o.Settings, o.Log, door, o.Bell, trusting(mux), o.Drain, mostConnections}, nil
+	return &Dashboard{o.Settings, o.Log, door, o.Bell, trusting(inner(o.House, o.Pages)), o.Drain, mostConnections}, nil
+}
+
+// inner is what is behind the door. A path that is not written as it is called is none here: a mux would lead to the other
+// form, and a POST to a second one.
+func inner(house, pages http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		switch p := r.URL.Path; {
+		case p == "/api" || strings.HasPrefix(p, "/api/"):
+			house.ServeHTTP(w, r)
+		case !plain(r.URL.EscapedPath()):
+			http.NotFound(w, r)
+		default:
+			pages.ServeHTTP(w, r)
+		}
+	})
+}
+
+// plain says that a path is written as it is called, perhaps with a slash at its end as some people have it.
+func plain(written string) bool {
+	return written == "/" || path.Clean(written) == strings.TrimSuffix(written, "/")
 }
 
 // trusting keeps the connections on which somebody who is in asks for something.

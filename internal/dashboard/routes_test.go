@@ -142,3 +142,31 @@ func TestNoRouteIsOpen(t *testing.T) {
 		}
 	}
 }
+
+// No path is opened by writing it in another way, and who has a session is led nowhere by one.
+func TestAPathInAnotherFormOpensNothing(t *testing.T) {
+	g := newGuarded(t)
+	for _, page := range []string{"/services/", "/sandboxes/default/a%2F%2Fb", "/sandboxes/default/a%2F..%2Fb/terminal"} { // which are called so
+		if r := g.ask(request{"GET", page}, g.loggedIn); !g.reached {
+			t.Errorf("%s: %d", page, r.StatusCode)
+		}
+	}
+	for _, what := range all(t) {
+		if what.path == "/" {
+			continue
+		}
+		first := what.path[1:]
+		for _, form := range []string{"//" + first, "/./" + first, "/x/../" + first, "/assets/../" + first, "/login/../" + first, "/%61" + first[1:], "/assets/%2e%2e/" + first, "/login%2f..%2f" + first} {
+			if r := g.ask(request{what.method, form}, nil); g.reached || r.StatusCode < 300 {
+				t.Errorf("nobody: %s %s: %d, reached: %v", what.method, form, r.StatusCode, g.reached)
+			}
+			r := g.ask(request{what.method, form}, g.loggedIn)
+			if r.StatusCode >= 300 && r.StatusCode < 400 {
+				t.Errorf("a page of ours: %s %s leads to %s", what.method, form, r.Header.Get("Location"))
+			}
+			if encoded := strings.Contains(form, "%"); g.reached != encoded { // that one is the path itself, or the name of a page
+				t.Errorf("a page of ours: %s %s: %d, reached: %v", what.method, form, r.StatusCode, g.reached)
+			}
+		}
+	}
+}

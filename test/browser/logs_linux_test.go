@@ -34,13 +34,20 @@ func TestThePageSaysWhyThereIsNoLog(t *testing.T) {
 	p.sees("and goes on")
 }
 
+// mouth is where a service says what its supervisor writes down, to be closed.
+func (h *house) mouth(name string) *os.File {
+	h.t.Helper()
+	pipe, err := os.OpenFile(fmt.Sprintf("/proc/%d/fd/2", h.service(name).PID), os.O_WRONLY, 0)
+	if err != nil {
+		h.t.Fatal(err)
+	}
+	return pipe
+}
+
 // pours lets a service say numbered lines of some length, through its own pipe to the supervisor and so through its log
 // and its rotation: ticks times, twenty a second, as many as make ten thousand lines a second. It calls said after each.
 func (h *house) pours(name string, length, ticks int, said func()) (total int, err error) {
-	pipe, err := os.OpenFile(fmt.Sprintf("/proc/%d/fd/2", h.service(name).PID), os.O_WRONLY, 0)
-	if err != nil {
-		return 0, err
-	}
+	pipe := h.mouth(name)
 	defer pipe.Close()
 	const aTick = 50 * time.Millisecond
 	tick := time.NewTicker(aTick)

@@ -3,10 +3,14 @@ package browser
 import (
 	"bufio"
 	"encoding/json"
+	"fmt"
 	"io"
+	"net"
 	"net/http"
 	"net/http/cookiejar"
+	"net/url"
 	"strings"
+	"time"
 )
 
 // reader is a program that has come in.
@@ -82,4 +86,43 @@ func batches(stream io.Reader, take func(batch) (more bool)) error {
 			return nil
 		}
 	}
+}
+
+// mark is what goes with a change that this session asks for.
+func (p *reader) mark() string {
+	p.h.t.Helper()
+	var me struct{ CSRF string }
+	stream := p.follow("/api/auth/me")
+	defer stream.Close()
+	if err := json.NewDecoder(stream).Decode(&me); err != nil || me.CSRF == "" {
+		p.h.t.Fatalf("who came in has no mark: %v", err)
+	}
+	return me.CSRF
+}
+
+// dial opens a connection of its own.
+func (p *reader) dial() net.Conn {
+	p.h.t.Helper()
+	conn, err := net.Dial("tcp", strings.TrimPrefix(p.h.url, "http://"))
+	if err != nil {
+		p.h.t.Fatal(err)
+	}
+	conn.SetDeadline(time.Now().Add(bound))
+	return conn
+}
+
+// write sends a request as it is written, with all that the door asks for.
+func (p *reader) write(conn net.Conn, method, target, mark, accept, body string) error {
+	site, err := url.Parse(p.h.url)
+	if err != nil {
+		return err
+	}
+	var head strings.Builder
+	fmt.Fprintf(&head, "%s %s HTTP/1.1\r\nHost: %s\r\nOrigin: %s\r\nX-CSRF-Token: %s\r\nContent-Type: application/json\r\nAccept: %s\r\nContent-Length: %d\r\n",
+		method, target, site.Host, p.h.url, mark, accept, len(body))
+	for _, c := range p.client.Jar.Cookies(site) {
+		fmt.Fprintf(&head, "Cookie: %s=%s\r\n", c.Name, c.Value)
+	}
+	_, err = io.WriteString(conn, head.String()+"\r\n"+body)
+	return err
 }

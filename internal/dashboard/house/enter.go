@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"net/http"
 	"slices"
+	"strings"
 
 	"hermes.example/hermes/client"
 	"hermes.example/hermes/internal/gateway/api"
@@ -18,15 +19,19 @@ import (
 // enter answers with the API of a profile's gateway, which knows nothing of what stands before its paths.
 func (h *House) enter(w http.ResponseWriter, r *http.Request) error {
 	name := r.PathValue("profile")
+	before := "/api/profiles/" + name
 	if err := h.exists(name); err != nil {
 		return err
+	}
+	if !strings.HasPrefix(r.URL.EscapedPath(), before) { // no name needs to be written in another way
+		return errNowhere
 	}
 	room, leave, err := h.rooms.enter(name)
 	if err != nil {
 		return err
 	}
 	defer leave()
-	http.StripPrefix("/api/profiles/"+name, room.api.Metrics().Counted(room.api.Handler())).ServeHTTP(w, r)
+	http.StripPrefix(before, room.api.Metrics().Counted(room.api.Handler())).ServeHTTP(w, r)
 	return nil
 }
 

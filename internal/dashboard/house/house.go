@@ -11,6 +11,7 @@ import (
 	"log/slog"
 	"maps"
 	"net/http"
+	"path"
 	"slices"
 	"sync"
 	"time"
@@ -89,6 +90,7 @@ func (h *House) answers() map[string]func(http.ResponseWriter, *http.Request) er
 		"GET /api/sandboxes":               h.sandboxes,
 		"GET /api/history":                 h.lastHour,
 		"/api/profiles/{profile}/":         h.enter,
+		"/api/profiles/{profile}":          nowhere, // or the mux would lead from here to the one above
 		"/":                                nowhere,
 	}
 }
@@ -110,6 +112,10 @@ func (h *House) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	defer h.bounds.leave()
+	if written := r.URL.EscapedPath(); path.Clean(written) != written { // the mux would lead to another path, with a page for people
+		refuse(w, errNowhere)
+		return
+	}
 	h.mux.ServeHTTP(w, r)
 }
 

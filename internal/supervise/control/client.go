@@ -64,7 +64,7 @@ func (c *Client) Services(ctx context.Context) ([]supervise.Status, error) {
 
 // Service is what is known of one.
 func (c *Client) Service(ctx context.Context, name string) (st supervise.Status, err error) {
-	err = c.call(ctx, callTime, "GET", "/v1/services/"+url.PathEscape(name), nil, &st)
+	err = c.call(ctx, callTime, "GET", "/v1/services/"+segment(name), nil, &st)
 	return st, err
 }
 
@@ -82,7 +82,7 @@ func (c *Client) Restart(ctx context.Context, name string) error {
 }
 
 func (c *Client) change(ctx context.Context, name, what string) error {
-	return c.call(ctx, callTime, "POST", "/v1/services/"+url.PathEscape(name)+"/"+what, nil, nil)
+	return c.call(ctx, callTime, "POST", "/v1/services/"+segment(name)+"/"+what, nil, nil)
 }
 
 // Wait returns when the service is as it is wanted.
@@ -101,14 +101,17 @@ func (c *Client) Wait(ctx context.Context, name string) (supervise.Status, error
 	}
 }
 
+// segment is a name as a part of a path; dots alone would be other parts of it.
+func segment(name string) string { return strings.ReplaceAll(url.PathEscape(name), ".", "%2E") }
+
 // Register makes the gateway of a profile known.
 func (c *Client) Register(ctx context.Context, profile string, start bool) error {
-	return c.call(ctx, callTime, "PUT", "/v1/gateways/"+url.PathEscape(profile), registration{start}, nil)
+	return c.call(ctx, callTime, "PUT", "/v1/gateways/"+segment(profile), registration{start}, nil)
 }
 
 // Unregister ends and forgets it.
 func (c *Client) Unregister(ctx context.Context, profile string) error {
-	return c.call(ctx, endTime, "DELETE", "/v1/gateways/"+url.PathEscape(profile), nil, nil)
+	return c.call(ctx, endTime, "DELETE", "/v1/gateways/"+segment(profile), nil, nil)
 }
 
 // Health is whether all is as it is wanted.
@@ -128,7 +131,7 @@ func (c *Client) Health(ctx context.Context) (Health, error) {
 // Log is what the service said. To follow it is bounded by ctx alone.
 func (c *Client) Log(ctx context.Context, name string, lines int, follow bool) (io.ReadCloser, error) {
 	query := url.Values{"lines": {strconv.Itoa(lines)}, "follow": {strconv.FormatBool(follow)}}
-	answer, err := c.send(ctx, "GET", "/v1/services/"+url.PathEscape(name)+"/log?"+query.Encode(), nil)
+	answer, err := c.send(ctx, "GET", "/v1/services/"+segment(name)+"/log?"+query.Encode(), nil)
 	if err != nil {
 		return nil, err
 	}
