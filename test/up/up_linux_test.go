@@ -307,7 +307,14 @@ func TestSystemdIsTold(t *testing.T) {
 	if answer, err := http.Get("http://127.0.0.1:" + w.gateway + "/health"); err != nil || answer.StatusCode != 200 {
 		t.Errorf("it is told before the gateway answers: %v", err)
 	}
-	p.there()
+	// What it prints is in the journal, which others read.
+	if said := p.there(); strings.Contains(said, "token=") || !strings.Contains(lineOf(said, "dashboard"), "http://127.0.0.1:") || !strings.Contains(said, "hermes dashboard url") {
+		t.Errorf("it says %s", said)
+	}
+	w.must("service", "restart", "dashboard")
+	if open := w.must("dashboard", "url"); !oneTime.MatchString(open) {
+		t.Errorf("who asks is given %s", open)
+	}
 }
 
 func TestBadUse(t *testing.T) {
