@@ -25,7 +25,7 @@ func TestAnAccountThatIsAllowedComesIn(t *testing.T) {
 	}
 	r := j.end(nil)
 	page, _ := io.ReadAll(r.Body)
-	if r.StatusCode != 200 || !strings.Contains(string(page), `content="0; url=/services/x?a=1"`) {
+	if r.StatusCode != 200 || !strings.Contains(string(page), `content="0; url=/services/x?a=1"`) || !strings.Contains(string(page), `<link rel="icon" href="/assets/icon.svg">`) {
 		t.Errorf("%d %s", r.StatusCode, page)
 	}
 	in := sessions(r)
