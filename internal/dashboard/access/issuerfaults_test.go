@@ -1,6 +1,7 @@
 package access
 
 import (
+	"context"
 	"fmt"
 	"net/http"
 	"net/http/httptest"
@@ -149,5 +150,80 @@ func TestALoginInAnotherTabGoesOn(t *testing.T) {
 	}
 	if r := second.end(nil); len(sessions(r)) != 1 {
 		t.Errorf("the second: %d", r.StatusCode)
+	}
+}
+
+// An issuer that leads on and on is followed for a few steps.
+func TestAnIssuerThatLeadsInCircles(t *testing.T) {
+	l := newLiar(t)
+	s := trusting(t, l, "*")
+	var asked atomic.Int64
+	l.Config.Handler = http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		asked.Add(1)
+		http.Redirect(w, r, r.URL.Path, http.StatusFound)
+	})
+	if r := s.ask("GET", oauthPath+"?provider=oidc", nil); r.StatusCode != http.StatusBadGateway || asked.Load() != mostRedirects+1 {
+		t.Errorf("%d, after %d steps", r.StatusCode, asked.Load())
+	}
+}
+
+// Who goes away while the issuer is asked for the first time takes nothing from those who come then.
+func TestWhoGivesUpSpoilsNoLoginOfOthers(t *testing.T) {
+	l := newLiar(t)
+	s := trusting(t, l, "*")
+	ctx, leave := context.WithCancel(t.Context())
+	l.change = func(map[string]any) { leave() }
+	s.ask("GET", oauthPath+"?provider=oidc", func(r *http.Request) { *r = *r.WithContext(ctx) })
+	if r := begin(t, s, l, "/").end(nil); len(sessions(r)) != 1 {
+		t.Errorf("%d\n%s", r.StatusCode, s.log)
+	}
+	if l.asked != 1 {
+		t.Errorf("it was asked %d times", l.asked)
+	}
+}
+
+// Who came in has all tries again.
+func TestALoginByAnIssuerIsForgivenItsTries(t *testing.T) {
+	l := newLiar(t)
+	s := trusting(t, l, "*")
+	for i := range 2 * tries {
+		if r := begin(t, s, l, "/").end(nil); len(sessions(r)) != 1 {
+			t.Fatalf("login %d: %d", i, r.StatusCode)
+		}
+	}
+}
+
+// What an issuer says only when it is asked adds to what is in its tokens, and takes nothing from it.
+func TestWhatAnIssuerIsAskedForAddsToItsTokens(t *testing.T) {
+	for name, test := range map[string]struct {
+		claims map[string]any
+		want   string
+	}{
+		"an address": {map[string]any{}, "me@here.example"},
+		"a name":     {map[string]any{"email": "", "preferred_username": "me"}, "me"},
+	} {
+		l := newLiar(t)
+		l.info = map[string]any{"sub": "17", "groups": []any{"admins"}}
+		s := trusting(t, l, "group:admins")
+		j := begin(t, s, l, "/")
+		for claim, value := range test.claims {
+			l.claims[claim] = value
+		}
+		in := sessions(j.end(nil))
+		if me := bodyOf(t, s.ask("GET", "/api/auth/me", withCookies(in))); me["user"] != test.want {
+			t.Errorf("%s: %v", name, me)
+		}
+	}
+}
+
+// What stands in an address is anybody's: the log has words of issuers, and no sentences.
+func TestTheLogHasNoSentencesOfOthers(t *testing.T) {
+	l := newLiar(t)
+	s := trusting(t, l, "*")
+	for _, said := range []string{"access_denied", "call this number"} {
+		begin(t, s, l, "/").end(func(v url.Values) { v.Set("error", said) })
+	}
+	if log := s.log.String(); !strings.Contains(log, "access_denied") || !strings.Contains(log, "no word") || strings.Contains(log, "this number") {
+		t.Error(log)
 	}
 }

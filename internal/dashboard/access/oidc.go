@@ -214,11 +214,11 @@ func more(ctx context.Context, at *found, tokens *oauth2.Token, who account) (ac
 }
 
 // goOn sends a browser to a page of ours from a page of ours. A redirect would not do: to what a page of another's led to,
-// however many redirects ago, browsers send none of our cookies.
+// however many redirects ago, browsers send none of our cookies. It names its icon: browsers ask for one that is not there otherwise.
 func goOn(w http.ResponseWriter, next string) {
 	w.Header().Set("Content-Type", "text/html; charset=utf-8")
 	next = html.EscapeString(next)
-	fmt.Fprintf(w, `<!doctype html><html lang="en"><meta charset="utf-8"><meta http-equiv="refresh" content="0; url=%s"><title>Hermes</title><p><a href="%s">Go on</a></p></html>`+"\n", next, next)
+	fmt.Fprintf(w, `<!doctype html><html lang="en"><meta charset="utf-8"><link rel="icon" href="/assets/icon.svg"><meta http-equiv="refresh" content="0; url=%s"><title>Hermes</title><p><a href="%s">Go on</a></p></html>`+"\n", next, next)
 }
 
 // usable says whether anybody can log in by an issuer.

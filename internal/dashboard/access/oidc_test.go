@@ -25,7 +25,7 @@ func TestAnAccountThatIsAllowedComesIn(t *testing.T) {
 	}
 	r := j.end(nil)
 	page, _ := io.ReadAll(r.Body)
-	if r.StatusCode != 200 || !strings.Contains(string(page), `content="0; url=/services/x?a=1"`) {
+	if r.StatusCode != 200 || !strings.Contains(string(page), `content="0; url=/services/x?a=1"`) || !strings.Contains(string(page), `<link rel="icon" href="/assets/icon.svg">`) {
 		t.Errorf("%d %s", r.StatusCode, page)
 	}
 	in := sessions(r)
@@ -159,6 +159,19 @@ func TestOnlyALoginThatWasBegunHereEndsHere(t *testing.T) {
 	}
 }
 
+// However the page is named that is to come after a login, it is one of this dashboard, and nothing but an address.
+func TestALoginByAnIssuerLeadsNowhereElse(t *testing.T) {
+	l := newLiar(t)
+	s := trusting(t, l, "*")
+	for next, want := range map[string]string{"//evil.example": "/", "https://evil.example/": "/", "/\\evil.example": "/", "/auth/once?token=x": "/",
+		`/services?x="><script>&y='`: "/services?x=&#34;&gt;&lt;script&gt;&amp;y=&#39;", "/services/x": "/services/x"} {
+		page, _ := io.ReadAll(begin(t, s, l, next).end(nil).Body)
+		if !strings.Contains(string(page), `content="0; url=`+want+`"`) || strings.Contains(string(page), "<script") {
+			t.Errorf("%s: %s", next, page)
+		}
+	}
+}
+
 func TestLoginsByAnIssuerAreLimitedToo(t *testing.T) {
 	l := newLiar(t)
 	s := trusting(t, l, "*")
@@ -241,6 +254,8 @@ func TestAnIssuerThatIsNone(t *testing.T) {
 		"gone":               func(l *liar) { l.Close() },
 		"another one":        func(l *liar) { l.change = func(d map[string]any) { d["issuer"] = "https://other.example" } },
 		"one that is open":   func(l *liar) { l.change = func(d map[string]any) { d["token_endpoint"] = "http://i.example/token" } },
+		"one of open keys":   func(l *liar) { l.change = func(d map[string]any) { d["jwks_uri"] = "http://i.example/keys" } },
+		"one that tells all": func(l *liar) { l.change = func(d map[string]any) { d["userinfo_endpoint"] = "http://i.example/me" } },
 		"one without a door": func(l *liar) { l.change = func(d map[string]any) { delete(d, "authorization_endpoint") } },
 		"one of many words":  func(l *liar) { l.change = func(d map[string]any) { d["x"] = strings.Repeat("x", 2*longestReply) } },
 	} {
