@@ -88,9 +88,11 @@ func TestTheDashboardOfAContainerHasPagesAndSandboxes(t *testing.T) {
 	if code != 200 || !strings.Contains(body, "inside 42 as 10000") {
 		t.Errorf("a command in a sandbox: %d %s", code, body)
 	}
-	if code, body := v.ask("GET", "/api/sandboxes", ""); code != 200 || !strings.Contains(body, `"try"`) {
-		t.Errorf("the sandboxes: %d %s", code, body)
-	}
+	// What is shown was looked at a moment ago.
+	c.eventually("the sandbox is among those that are shown", func() bool {
+		code, body := v.ask("GET", "/api/sandboxes", "")
+		return code == 200 && strings.Contains(body, `"try"`)
+	})
 	v.mark = "forged"
 	if code, _ := v.ask("POST", "/api/services/dashboard/stop", ""); code != 403 {
 		t.Errorf("a change without its mark: %d", code)
@@ -114,5 +116,17 @@ func TestTheAddressThatLogsInIsAskedFor(t *testing.T) {
 	}
 	if out := c.exec("1234:1234", "hermes", "dashboard", "url"); out.code == 0 {
 		t.Errorf("a stranger is given %v", out)
+	}
+}
+
+// In a container the whole home is kept already: a second supervisor is refused in one line that names the first.
+func TestUpInAContainerIsRefused(t *testing.T) {
+	c := dockerd(t).idle()
+	for _, user := range []string{"", "hermes", "1234:1234"} {
+		out := c.exec(user, "hermes", "up")
+		said := out.stdout + out.stderr
+		if out.code != 78 || strings.Count(said, "\n") != 1 || !strings.Contains(said, "container "+c.must("inspect", "-f", "{{.Id}}", c.name)[:12]) {
+			t.Errorf("%q is told %d: %s", user, out.code, said)
+		}
 	}
 }
