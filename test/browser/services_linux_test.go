@@ -66,7 +66,7 @@ func TestThePageSaysWhyAServiceIsParked(t *testing.T) {
 	p.drawn("gateway-outside")
 	p.click("button", "Start")
 	p.sees("parked")
-	p.sees("API_SERVER_KEY")
+	p.holds("the page itself says why, and not only the log", "document.querySelector('.note')?.textContent.includes('API_SERVER_KEY')")
 	p.image("parked")
 }
 
@@ -83,6 +83,7 @@ func TestTheLogIsLive(t *testing.T) {
 	p.sees("number 49 of many")
 	p.fill("searchbox", "Search in the log", "number 17")
 	p.holds("what is looked for is marked", "document.querySelector('mark')?.textContent === 'number 17'")
+	p.holds("the other lines are not there", "!document.querySelector('.log').textContent.includes('number 18')")
 }
 
 // says adds a line to the log of a gateway, as its supervisor does.
