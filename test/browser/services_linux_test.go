@@ -66,7 +66,8 @@ func TestThePageSaysWhyAServiceIsParked(t *testing.T) {
 	p.drawn("gateway-outside")
 	p.click("button", "Start")
 	p.sees("parked")
-	p.sees("API_SERVER_KEY")
+	p.holds("the page says how it ended, and what to do", "/^(?=.*78).*Mend the cause, then start it/.test(document.querySelector('.note')?.textContent)")
+	p.sees("API_SERVER_KEY") // as the log has it
 	p.image("parked")
 }
 
@@ -83,6 +84,7 @@ func TestTheLogIsLive(t *testing.T) {
 	p.sees("number 49 of many")
 	p.fill("searchbox", "Search in the log", "number 17")
 	p.holds("what is looked for is marked", "document.querySelector('mark')?.textContent === 'number 17'")
+	p.holds("the other lines are not there", "!document.querySelector('.log').textContent.includes('number 18')")
 }
 
 // says adds a line to the log of a gateway, as its supervisor does.
