@@ -36,7 +36,10 @@ func Set(home, key, value string) error {
 	if err != nil {
 		return err
 	}
-	file := resolved(File(home))
+	file, err := resolved(File(home))
+	if err != nil {
+		return err
+	}
 	old, mode, err := readText(file)
 	if err != nil {
 		return err
@@ -58,12 +61,20 @@ func Set(home, key, value string) error {
 	return atomicfile.Write(file, []byte(mark+edited), mode)
 }
 
-// resolved is where a file really is: one that lives elsewhere, and is linked to, stays there when it is replaced.
-func resolved(file string) string {
-	if real, err := filepath.EvalSymlinks(file); err == nil {
-		return real
+// resolved is where a file that is to be changed really is: one that lives elsewhere, and is linked to, stays there when
+// it is replaced. A link of somebody else could lead to a file that he may not change and we may.
+func resolved(file string) (string, error) {
+	link, err := os.Lstat(file)
+	if err != nil || link.Mode()&os.ModeSymlink == 0 {
+		return file, nil
 	}
-	return file
+	if !ours(link) {
+		return "", fmt.Errorf("cannot change %s: it is a link that another user has made; put the file in its place", file)
+	}
+	if real, err := filepath.EvalSymlinks(file); err == nil {
+		return real, nil
+	}
+	return file, nil
 }
 
 func splitKey(key string) ([]string, error) {

@@ -23,7 +23,10 @@ var Migrations []Migration
 // change the file and the home's variables are copied beside themselves, with the time in their names. A
 // migration that fails leaves the file as the one before it made it, and those after it undone.
 func Migrate(home string, due []Migration, now time.Time) (done []string, err error) {
-	file := resolved(File(home))
+	file, err := resolved(File(home))
+	if err != nil {
+		return nil, err
+	}
 	text, mode, err := readText(file)
 	if err != nil || text == "" {
 		return nil, err

@@ -34,7 +34,10 @@ func SetVariable(home, name, value string) error {
 	if strings.ContainsRune(value, 0) {
 		return fmt.Errorf("cannot set %s: its value is not a text", name)
 	}
-	path := resolved(EnvFile(home))
+	path, err := resolved(EnvFile(home))
+	if err != nil {
+		return err
+	}
 	old, err := read(path)
 	if err != nil && !errors.Is(err, os.ErrNotExist) {
 		return fmt.Errorf("cannot read the variables of this home: %w", err)

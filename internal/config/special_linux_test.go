@@ -1,6 +1,7 @@
 package config
 
 import (
+	"errors"
 	"os"
 	"path/filepath"
 	"strings"
@@ -75,5 +76,34 @@ func atHome(home string) Lookup {
 			return home, true
 		}
 		return "", false
+	}
+}
+
+// Root may be led by nobody's link to a file that is not theirs.
+func TestALinkOfAnotherUserIsNotFollowed(t *testing.T) {
+	if os.Geteuid() != 0 {
+		t.Skip("only root can give a link away")
+	}
+	home, elsewhere := t.TempDir(), t.TempDir()
+	for _, name := range []string{"config.yaml", ".env"} {
+		if err := os.WriteFile(filepath.Join(elsewhere, name), nil, 0o644); err != nil {
+			t.Fatal(err)
+		}
+		link := filepath.Join(home, name)
+		if err := errors.Join(os.Symlink(filepath.Join(elsewhere, name), link), os.Lchown(link, 54321, 54321)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	old := []Migration{{"all", func(string) (string, error) { return "a: 2\n", nil }}}
+	_, migrating := Migrate(home, old, time.Now())
+	for what, err := range map[string]error{"a key": Set(home, "a", "2"), "a variable": SetVariable(home, "A_B", "2"), "a migration": migrating} {
+		if err == nil || !strings.Contains(err.Error(), "a link that another user has made") {
+			t.Errorf("%s: %v", what, err)
+		}
+	}
+	for _, name := range []string{"config.yaml", ".env"} {
+		if got, err := os.ReadFile(filepath.Join(elsewhere, name)); len(got) > 0 || err != nil {
+			t.Errorf("%s is %q, %v", name, got, err)
+		}
 	}
 }

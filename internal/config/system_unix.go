@@ -15,3 +15,9 @@ func isNull(info os.FileInfo) bool {
 	}
 	return info.Sys().(*syscall.Stat_t).Rdev == null.Sys().(*syscall.Stat_t).Rdev
 }
+
+// ours says whether a file was made by who we are, or by root, who may do everything anyhow.
+func ours(info os.FileInfo) bool {
+	owner := int(info.Sys().(*syscall.Stat_t).Uid)
+	return owner == os.Geteuid() || owner == 0
+}
