@@ -27,6 +27,7 @@ terminal:  # where commands run
 dashboard:
   basic_auth: {}
   public_url:   # none yet
+  theme:   # none yet
 list: [1,
   2]
 text: |
@@ -44,7 +45,7 @@ func TestAChangeLeavesTheRestAsItIs(t *testing.T) {
 		"a text over lines":        {"text", "one", "text: |\n  # not a comment\n  two\n", "text: one\n"},
 		"a new key of a section":   {"terminal.cwd", "/tmp", "  # nothing else here\n", "  # nothing else here\n  cwd: /tmp\n"},
 		"below an empty section":   {"dashboard.basic_auth.username", "me", "  basic_auth: {}\n", "  basic_auth:\n    username: me\n"},
-		"below nothing":            {"dashboard.public_url.deep.er", "1", "  public_url:   # none yet\n", "  public_url:   # none yet\n    deep:\n      er: 1\n"},
+		"below nothing":            {"dashboard.theme.deep.er", "1", "  theme:   # none yet\n", "  theme:   # none yet\n    deep:\n      er: 1\n"},
 		"a key without a value":    {"dashboard.public_url", "https://a.example", "  public_url:   # none yet\n", "  public_url: https://a.example   # none yet\n"},
 		"a new section at the end": {"agent.name", "null", "# end", "# end\nagent:\n  name: null\n"},
 		"a text that is no value":  {"model", "a: b", "big   #", `"a: b"   #`},

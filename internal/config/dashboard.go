@@ -2,7 +2,9 @@ package config
 
 import (
 	"net/netip"
+	"net/url"
 	"strconv"
+	"strings"
 	"time"
 )
 
@@ -58,7 +60,13 @@ func (c Config) Dashboard() (Dashboard, error) {
 	if err := s.either("HERMES_DASHBOARD_PORT").setPort(&d.Port); err != nil {
 		return Dashboard{}, err
 	}
-	s.either("HERMES_DASHBOARD_PUBLIC_URL", "dashboard", "public_url").setText(&d.PublicURL)
+	if public := s.either("HERMES_DASHBOARD_PUBLIC_URL", "dashboard", "public_url"); public.value != nil {
+		public.hidden = strings.Contains(public.text(), "@") // with a password, perhaps
+		site, whole := siteOf(public.text())
+		if d.PublicURL = site; !whole {
+			d.Ignored = append(d.Ignored, public.wrong("a site, like https://hermes.example, whose root is the dashboard").Error()+"; what is no site is ignored")
+		}
+	}
 	if d.Nous, err = s.openID("HERMES_DASHBOARD_OAUTH_", "dashboard", "oauth"); err != nil {
 		return Dashboard{}, err
 	}
@@ -77,6 +85,16 @@ func (c Config) Dashboard() (Dashboard, error) {
 	}
 	d.Basic, err = s.basicAuth()
 	return d, err
+}
+
+// siteOf is the site of an address, if it has one, and whether that is the whole of it.
+func siteOf(address string) (site string, whole bool) {
+	u, err := url.Parse(address)
+	if err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Hostname() == "" {
+		return "", false
+	}
+	site = u.Scheme + "://" + u.Host
+	return site, strings.TrimSuffix(u.String(), "/") == site
 }
 
 func (s doorSettings) basicAuth() (BasicAuth, error) {

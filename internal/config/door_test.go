@@ -142,6 +142,37 @@ func TestNotEverybodyCanBeATrustedProxy(t *testing.T) {
 	}
 }
 
+func TestHowPeopleReachTheDashboardIsASite(t *testing.T) {
+	for given, test := range map[string]struct {
+		want  string
+		whole bool
+	}{
+		"https://hermes.example":       {"https://hermes.example", true},
+		"https://hermes.example/":      {"https://hermes.example", true},
+		"HTTP://localhost:9119":        {"http://localhost:9119", true},
+		"https://[fd00::1]:8443":       {"https://[fd00::1]:8443", true},
+		"https://hermes.example/home":  {"https://hermes.example", false},
+		"https://hermes.example?x=1":   {"https://hermes.example", false},
+		"https://me:pw@hermes.example": {"https://hermes.example", false},
+		"hermes.example":               {"", false},
+		"hermes.example:9119":          {"", false},
+		"ftp://hermes.example":         {"", false},
+		"https://":                     {"", false},
+		"https://%zz":                  {"", false},
+	} {
+		d, err := loaded(t, "", map[string]string{"HERMES_DASHBOARD_PUBLIC_URL": given}).Dashboard()
+		if err != nil || d.PublicURL != test.want || (len(d.Ignored) == 0) != test.whole {
+			t.Errorf("%s: %q, %q, %v", given, d.PublicURL, d.Ignored, err)
+		}
+		if strings.Contains(strings.Join(d.Ignored, ""), "pw") {
+			t.Errorf("%s: it shows the password: %q", given, d.Ignored)
+		}
+		if d, err := loaded(t, "dashboard: {public_url: '"+given+"'}\n", nil).Dashboard(); err != nil || d.PublicURL != test.want {
+			t.Errorf("%s in the file: %q, %v", given, d.PublicURL, err)
+		}
+	}
+}
+
 func TestAPasswordFromAFile(t *testing.T) {
 	dir := t.TempDir()
 	file := func(content string) string {
