@@ -5,8 +5,8 @@ import (
 	"fmt"
 )
 
-// Observe returns the identity's sandbox, if it runs, to one who only looks: it is no hold, so the sandbox ends as if
-// nobody looked, and is not made anew for this. What is started by it counts as use like any other command.
+// Observe returns the identity's sandbox to one who only looks, or ErrNotFound if it does not run. It is no hold, so the
+// sandbox ends as if nobody looked, and is not made anew for this. What is started by it counts as use like any other command.
 func (m *Manager) Observe(ctx context.Context, id Identity) (*Sandbox, error) {
 	id = id.Normal()
 	info, err := m.engine.Find(ctx, id)

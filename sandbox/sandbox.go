@@ -14,7 +14,8 @@ import (
 )
 
 // Sandbox is a caller's hold on one isolated place. While it is open the sandbox
-// is in use and nobody reaps it. It is made by a Manager and ends with it.
+// is in use and nobody reaps it, unless it is for one who only looks. It is made
+// by a Manager and ends with it.
 type Sandbox struct {
 	manager  *Manager
 	identity Identity

@@ -90,7 +90,7 @@ func runDashboard(ctx context.Context, a *app, o *dashboardOptions, given func(s
 		return err
 	}
 	return d.Serve(ctx, func(open string) {
-		if notify != nil { // what a service prints is kept in a log: an address that logs in is not for that
+		if notify != nil || a.journaled() { // what a service prints is kept in a log: an address that logs in is not for that
 			open = withoutTicket(open)
 		}
 		fmt.Fprintln(a.stdout, open)

@@ -4,13 +4,15 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"path/filepath"
 	"syscall"
 
 	"hermes.example/hermes/internal/profile"
+	"hermes.example/hermes/internal/upkeep"
 )
 
-// giveKey gives the default gateway a key of its own, unless the operator has one for it. What it says that it cannot is
-// for who looks on: a home without a key serves as it is.
+// giveKey gives the default gateway a key of its own, unless the operator has one for it. Where it cannot, that is said with
+// the addresses: without a key the gateway runs, and lets nobody in.
 func (a *app) giveKey(root string) error {
 	if key, _ := a.lookup("API_SERVER_KEY"); key != "" {
 		return nil
@@ -28,13 +30,20 @@ func unfit(root string, err error) error {
 	case errors.Is(err, syscall.EROFS):
 		step = "mount it writable"
 	case errors.Is(err, syscall.EACCES), errors.Is(err, syscall.EPERM):
-		step = fmt.Sprintf("give it to user %d, who runs this", os.Geteuid())
+		step = fmt.Sprintf("give it, with all in it, to user %d, who runs this", os.Geteuid())
 	case errors.Is(err, syscall.ENOTDIR):
 		step = "remove what is in its place"
 	default:
+		if home := (*upkeep.HomeError)(nil); errors.As(err, &home) {
+			err = home.Err
+		}
 		return cannot("run this home", err)
 	}
-	var why syscall.Errno
-	errors.As(err, &why)
-	return fmt.Errorf("cannot use the home %s: %w; %s, or name another home with HERMES_HOME", root, why, step)
+	why := ""
+	if at := (*os.PathError)(nil); errors.As(err, &at) && at.Path != root && filepath.IsAbs(at.Path) {
+		why = at.Path + ": "
+	}
+	var number syscall.Errno
+	errors.As(err, &number)
+	return fmt.Errorf("cannot use the home %s: %s%w; %s, or name another home with HERMES_HOME", root, why, number, step)
 }

@@ -159,16 +159,10 @@ func (w *upWatch) dashboardURL(ctx context.Context) (open, problem string) {
 	if err != nil {
 		return "", "it runs, but has no address that logs in: " + err.Error()
 	}
-	if w.journaled() {
+	if w.app.journaled() {
 		open = withoutTicket(open)
 	}
 	return open, ""
-}
-
-// journaled says whether what is printed is kept by systemd, for others to read: what logs in is not for that.
-func (w *upWatch) journaled() bool {
-	socket, _ := w.app.lookup(ready.SystemdVariable)
-	return socket != ""
 }
 
 // gatewayURL is where the gateway of a profile listens; nothing where that is any free port.
@@ -236,7 +230,7 @@ func (w *upWatch) print(found upAddresses) error {
 	switch {
 	case strings.Contains(found.Dashboard.URL, "token="):
 		rows = append(rows, []cell{{"", ""}, {"it logs in, once; for another one: hermes dashboard url", faint}})
-	case found.Dashboard.URL != "" && w.journaled():
+	case found.Dashboard.URL != "" && w.app.journaled():
 		rows = append(rows, []cell{{"", ""}, {"for one that logs in: hermes dashboard url", faint}})
 	}
 	for _, g := range found.Gateways {

@@ -64,18 +64,29 @@ func Set(home, key, value string) error {
 // resolved is where a file that is to be changed really is: one that lives elsewhere, and is linked to, stays there when
 // it is replaced. A link of somebody else could lead to a file that he may not change and we may.
 func resolved(file string) (string, error) {
-	link, err := os.Lstat(file)
-	if err != nil || link.Mode()&os.ModeSymlink == 0 {
-		return file, nil
+	at := file
+	for range mostLinks {
+		link, err := os.Lstat(at)
+		if err != nil || link.Mode()&os.ModeSymlink == 0 {
+			return at, nil
+		}
+		if !ours(link) {
+			return "", fmt.Errorf("cannot change %s: %s is a link that another user has made; put the file in its place", file, at)
+		}
+		to, err := os.Readlink(at)
+		if err != nil {
+			return "", fmt.Errorf("cannot change %s: %w", file, err)
+		}
+		if !filepath.IsAbs(to) {
+			to = filepath.Join(filepath.Dir(at), to)
+		}
+		at = to
 	}
-	if !ours(link) {
-		return "", fmt.Errorf("cannot change %s: it is a link that another user has made; put the file in its place", file)
-	}
-	if real, err := filepath.EvalSymlinks(file); err == nil {
-		return real, nil
-	}
-	return file, nil
+	return "", fmt.Errorf("cannot change %s: its links lead nowhere; put the file in their place", file)
 }
+
+// mostLinks is how many links a kernel follows.
+const mostLinks = 40
 
 func splitKey(key string) ([]string, error) {
 	names := strings.Split(key, ".")

@@ -94,6 +94,18 @@ func TestALinkOfAnotherUserIsNotFollowed(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
+	// One that is root's and leads to his is no better.
+	chain := t.TempDir()
+	for _, name := range []string{"config.yaml", ".env"} {
+		if err := os.Symlink(filepath.Join(home, name), filepath.Join(chain, name)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for what, err := range map[string]error{"a key": Set(chain, "a", "2"), "a variable": SetVariable(chain, "A_B", "2")} {
+		if err == nil || !strings.Contains(err.Error(), "a link that another user has made") {
+			t.Errorf("%s, by two links: %v", what, err)
+		}
+	}
 	old := []Migration{{"all", func(string) (string, error) { return "a: 2\n", nil }}}
 	_, migrating := Migrate(home, old, time.Now())
 	for what, err := range map[string]error{"a key": Set(home, "a", "2"), "a variable": SetVariable(home, "A_B", "2"), "a migration": migrating} {

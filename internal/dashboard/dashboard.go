@@ -83,7 +83,7 @@ func inner(house, pages http.Handler) http.Handler {
 
 // plain says that a path is written as it is called, perhaps with a slash at its end as some people have it.
 func plain(written string) bool {
-	return written == "/" || path.Clean(written) == strings.TrimSuffix(written, "/")
+	return written == "/" || written != "//" && path.Clean(written) == strings.TrimSuffix(written, "/")
 }
 
 // trusting keeps the connections on which somebody who is in asks for something.

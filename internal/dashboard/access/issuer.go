@@ -94,7 +94,7 @@ func private(address string) bool {
 // changes what they are, but a code or a secret is told to nobody whom it did not name before.
 func follow(to *http.Request, from []*http.Request) error {
 	switch {
-	case from[0].Method != http.MethodGet, len(from) > mostRedirects:
+	case from[0].Method != http.MethodGet, from[0].Header.Get("Authorization") != "", len(from) > mostRedirects:
 		return errors.New("it leads to another address")
 	case !private(to.URL.String()):
 		return errors.New("it leads to an address that is not https")

@@ -67,7 +67,7 @@ func New(o Options) *House {
 	}
 	h := &House{Options: o, mux: http.NewServeMux(), bounds: newBounds(), draining: make(chan struct{})}
 	h.life, h.end = context.WithCancel(context.Background())
-	o.Services = h.supervised
+	o.Services = h.supervised // which says where there are none
 	h.sight = newSight(h.life, o)
 	h.crowd = &crowd{life: h.life, sight: h.sight}
 	h.rooms = &rooms{open: o.Open, gateway: h.gatewayOf, log: o.Log, all: map[string]*room{}}

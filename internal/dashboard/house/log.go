@@ -148,11 +148,11 @@ func (b *backlog) fill(text io.Reader) {
 	for {
 		line, err := r.ReadSlice('\n')
 		if len(line) > 0 {
-			text := strings.ToValidUTF8(strings.TrimSuffix(string(line), "\n"), "\uFFFD")
+			said := strings.ToValidUTF8(strings.TrimSuffix(string(line), "\n"), "\uFFFD")
 			if errors.Is(err, bufio.ErrBufferFull) {
-				text += "…"
+				said += "…"
 			}
-			b.add(text)
+			b.add(said)
 		}
 		for errors.Is(err, bufio.ErrBufferFull) { // the rest of one that is too long is nobody's
 			_, err = r.ReadSlice('\n')

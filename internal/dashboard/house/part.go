@@ -10,7 +10,7 @@ import (
 // part is something that is looked at for all who want to see it, by one at a time and not for longer than lookBound.
 type part[T any] struct {
 	life  context.Context
-	every time.Duration // is how often it is worth a look when nobody asks for it
+	every time.Duration // how often it is worth a look when nobody asks for it
 	look  func(context.Context) T
 
 	turn sync.Mutex

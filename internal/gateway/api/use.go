@@ -39,11 +39,12 @@ func (a *API) useExisting(ctx context.Context, task string, f func(*sandbox.Sand
 }
 
 // look calls f with the sandbox of a task for what only looks at it: one that runs is not kept in use by that, however often
-// or long somebody looks. One that does not run is used, for only its guest knows what was there.
+// or long somebody looks, nor made anew when it ends just then. One that does not run is used, for only its guest knows what
+// was there.
 func (a *API) look(ctx context.Context, task string, f func(*sandbox.Sandbox) error) error {
 	box, err := a.Sandboxes.Manager().Observe(ctx, a.Sandboxes.Identity(task))
 	switch {
-	case errors.Is(err, sandbox.ErrNotFound), errors.Is(err, sandbox.ErrGone):
+	case errors.Is(err, sandbox.ErrNotFound):
 		return a.useExisting(ctx, task, f)
 	case err != nil:
 		return err
