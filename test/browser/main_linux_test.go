@@ -57,7 +57,7 @@ func testMain(m *testing.M) int {
 			defer a.Remove()
 		}
 	}
-	end, err := startChromium(path)
+	end, err := startChromium(path, dir)
 	if err != nil {
 		fmt.Println(err)
 		return 1
@@ -68,10 +68,11 @@ func testMain(m *testing.M) int {
 
 // startChromium starts the browser without its sandbox, which root cannot have, and without anything that it does on
 // its own in the network.
-func startChromium(path string) (end func(), err error) {
+func startChromium(path, dir string) (end func(), err error) {
 	options := append(chromedp.DefaultExecAllocatorOptions[:], chromedp.ExecPath(path), chromedp.NoSandbox, chromedp.DisableGPU,
 		chromedp.WindowSize(1280, 800), chromedp.Flag("disable-component-update", true), chromedp.Flag("no-pings", true),
-		chromedp.Flag("proxy-server", "direct://"), chromedp.Flag("lang", "en"), chromedp.WSURLReadTimeout(time.Minute))
+		chromedp.Flag("proxy-server", "direct://"), chromedp.Flag("lang", "en"), chromedp.WSURLReadTimeout(time.Minute),
+		chromedp.Env("TMPDIR="+dir)) // it leaves there what it does not remove
 	allocator, stop := chromedp.NewExecAllocator(context.Background(), options...)
 	ctx, cancel := chromedp.NewContext(allocator)
 	if err := chromedp.Do(ctx); err != nil {

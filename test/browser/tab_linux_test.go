@@ -112,9 +112,18 @@ func (p *tab) do(actions ...chromedp.Action[chromedp.Void]) {
 	}
 }
 
+// open loads a page. Where a network changes meanwhile, which cuts what a browser loads, it is loaded again.
 func (p *tab) open(url string) {
 	p.t.Helper()
-	p.do(chromedp.Navigate(url))
+	p.until("the page loads: "+url, func() bool {
+		ctx, cancel := context.WithTimeout(p.ctx, bound)
+		defer cancel()
+		err := chromedp.Do(ctx, chromedp.Navigate(url))
+		if err != nil && !strings.Contains(err.Error(), "ERR_NETWORK_CHANGED") {
+			p.t.Fatal(err)
+		}
+		return err == nil
+	})
 }
 
 // path is where the page is.

@@ -105,6 +105,9 @@ func TestAClosedTerminalEndsIt(t *testing.T) {
 	ended := make(chan struct{})
 	go func() { defer close(ended); cmd.Wait() }()
 	defer func() { cmd.Process.Kill(); <-ended }()
+	defer terminal.Close()
+	stuck := time.AfterFunc(bound, func() { cmd.Process.Kill() })
+	defer stuck.Stop()
 	var said strings.Builder
 	for buf := make([]byte, 1024); !strings.Contains(said.String(), "Ctrl-C stops"); {
 		n, err := terminal.Read(buf)

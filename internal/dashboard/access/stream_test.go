@@ -64,9 +64,12 @@ func get(t *testing.T, address string, header http.Header) *http.Response {
 	return answer
 }
 
+// shortly is how long a session lasts that is to end in a test. What is below a second of it is cut.
+const shortly = 4 * time.Second
+
 func TestAStreamEndsWithItsSession(t *testing.T) {
 	why := make(chan error, 1)
-	address, header := streams(t, 2*time.Second, followed(why))
+	address, header := streams(t, shortly, followed(why))
 	answer := get(t, address, header)
 	if answer.StatusCode != 200 {
 		t.Fatalf("status %d", answer.StatusCode)
@@ -85,7 +88,7 @@ func TestAStreamEndsWithItsSession(t *testing.T) {
 // A WebSocket ends too, also one that looks at nothing but its connection.
 func TestAWebSocketEndsWithItsSession(t *testing.T) {
 	ended := make(chan error, 1)
-	address, header := streams(t, 2*time.Second, func(w http.ResponseWriter, r *http.Request) {
+	address, header := streams(t, shortly, func(w http.ResponseWriter, r *http.Request) {
 		conn, err := websocket.Accept(w, r, nil)
 		if err != nil {
 			ended <- err
@@ -111,7 +114,7 @@ func TestAWebSocketEndsWithItsSession(t *testing.T) {
 // Nobody waits for who does not read: what is sent to him ends with the session too.
 func TestAStreamToWhoDoesNotReadEnds(t *testing.T) {
 	ended := make(chan error, 1)
-	address, header := streams(t, 2*time.Second, func(w http.ResponseWriter, _ *http.Request) {
+	address, header := streams(t, shortly, func(w http.ResponseWriter, _ *http.Request) {
 		much := make([]byte, 1<<20)
 		for {
 			if _, err := w.Write(much); err != nil {
@@ -120,7 +123,9 @@ func TestAStreamToWhoDoesNotReadEnds(t *testing.T) {
 			}
 		}
 	})
-	get(t, address, header) // and reads nothing of it
+	if answer := get(t, address, header); answer.StatusCode != 200 { // and nothing of it is read
+		t.Fatalf("status %d", answer.StatusCode)
+	}
 	select {
 	case <-ended:
 	case <-time.After(30 * time.Second):

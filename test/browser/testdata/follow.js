@@ -1,14 +1,14 @@
-// Runs a line in a shell by the pages' own way to one, and keeps in window.followed what came. Nothing of it
-// counts as drawn while followed.draws is false.
-async (line, draws) => {
+// Runs a line in a shell by the pages' own way to one, and keeps in window.followed what came. Drawing takes a moment for
+// each piece, as many at a time as drawn says.
+async (line, drawn) => {
   const { attach } = await import("/assets/attachment.js");
   const url = new URL("/api/profiles/default/v1/sandboxes/work/attach", location.href);
   url.protocol = "ws:";
   const decoder = new TextDecoder();
   const waiting = [];
-  const all = { draws, text: "", gaps: 0, skips: 0, skipped: 0, opened: 0, pending: 0, most: 0, ended: "" };
+  const all = { text: "", gaps: 0, opened: 0, pending: 0, most: 0, ended: "" };
   const drawing = setInterval(() => {
-    for (const [size, done] of all.draws ? waiting.splice(0) : []) {
+    for (const [size, done] of waiting.splice(0, drawn)) {
       all.pending -= size;
       done();
     }
@@ -16,10 +16,6 @@ async (line, draws) => {
   const shell = attach({ url, id: `test-${Math.random()}`, size: { rows: 24, cols: 80 } }, {
     check: async () => {},
     gap: (n) => { all.gaps += n; },
-    skipped(n) {
-      all.skips++;
-      all.skipped += n;
-    },
     output(bytes, done) {
       all.text += decoder.decode(bytes, { stream: true });
       all.pending += bytes.length;
@@ -27,14 +23,12 @@ async (line, draws) => {
       waiting.push([bytes.length, done]);
     },
     state(word, text) {
-      if (word === "open" && ++all.opened === 1) all.type(`stty -echo; PS1=; ${line}; exit 7\n`);
+      if (word === "open" && ++all.opened === 1) shell.input(new TextEncoder().encode(`stty -echo; PS1=; ${line}; exit 7\n`));
       if (word !== "ended") return;
       clearInterval(drawing);
       all.ended = text;
     },
   });
-  all.type = (text) => shell.input(new TextEncoder().encode(text));
-  all.offset = shell.offset;
   window.followed = all;
   return true;
 }

@@ -7,9 +7,9 @@
 const shortestPause = 500; // milliseconds
 const longestPause = 10_000;
 const largestInput = 64 << 10; // bytes of one message
-const mostPending = 2 << 20; // bytes that were handed on and are not drawn yet; above it the rest waits here
+const mostPending = 4 << 20; // bytes that were not drawn yet; above it the rest waits in the sandbox
 const fewPending = 256 << 10;
-const mostWaiting = 2 << 20; // bytes; of more the oldest are skipped. A terminal's scrollback holds hardly as much
+const mostHeld = 100; // keys
 // A shell that nobody comes back to would keep its sandbox in use for ever. Bash ends itself when it waited so many
 // seconds at its prompt.
 const idle = { TMOUT: "3600" };
@@ -18,7 +18,6 @@ const idle = { TMOUT: "3600" };
 // cols}, and otherwise taken up at the offset from. tell has the functions that are called:
 //   output(bytes, drawn)  some of what it wrote; drawn is called when that was shown
 //   gap(n)                so many bytes are no longer kept
-//   skipped(n)            so many bytes came faster than they could be drawn, and are not shown
 //   state(word, text)     "connecting", "open", "lost" or "ended"
 //   check()               promises that a connection may be tried, and may go to the login page
 export function attach({ url, id, from, size }, tell) {
@@ -28,8 +27,9 @@ export function attach({ url, id, from, size }, tell) {
   let socket = null;
   let pause = shortestPause;
   let pending = 0;
-  const rest = backlog(mostWaiting);
   let over = false;
+  let full = false; // the connection was given up until what came is drawn
+  let held = null; // what is typed meanwhile, such as the key that stops a flood
   let waiting = 0;
 
   async function open() {
@@ -54,12 +54,13 @@ export function attach({ url, id, from, size }, tell) {
     mine.onclose = () => {
       if (mine !== socket) return;
       socket = null;
-      if (!over) again();
+      if (!over && !full) again();
     };
   }
 
   function again() {
     if (over) return;
+    held = null;
     tell.state("lost");
     waiting = setTimeout(open, pause * (0.75 + Math.random() / 2));
     pause = Math.min(pause * 2, longestPause);
@@ -78,6 +79,9 @@ export function attach({ url, id, from, size }, tell) {
       begun = true;
       pause = shortestPause;
       resize(size);
+      const typed = held ?? [];
+      held = null;
+      typed.forEach(input);
       tell.state("open");
     } else if (said.type === "exit") {
       end(said.result.message || `The shell ended with ${said.result.code}.`);
@@ -91,29 +95,25 @@ export function attach({ url, id, from, size }, tell) {
     const offset = Number(message.getBigUint64(1));
     let bytes = new Uint8Array(message.buffer, message.byteOffset + 9);
     if (message.getUint8(0) !== 1) return; // a terminal has one stream
-    if (offset > at && rest.waits()) rest.lose(offset - at);
-    else if (offset > at) tell.gap(offset - at);
+    if (offset > at) tell.gap(offset - at);
     if (offset < at) bytes = bytes.subarray(at - offset);
     at = Math.max(at, offset + message.byteLength - 9);
     if (!bytes.length) return;
-    if (pending > mostPending || rest.waits()) rest.push(bytes);
-    else hand(bytes);
-  }
-
-  function hand(bytes) {
     pending += bytes.length;
-    tell.output(bytes, () => {
-      pending -= bytes.length;
-      if (pending < fewPending) catchUp();
-    });
+    tell.output(bytes, () => drawn(bytes.length));
+    if (pending > mostPending && !full) {
+      full = true;
+      held = [];
+      drop();
+    }
   }
 
-  // catchUp hands on what waits: the whole of it, for it is not more than may be pending.
-  function catchUp() {
-    if (!rest.waits()) return;
-    const { skipped, pieces } = rest.take();
-    if (skipped) tell.skipped(skipped);
-    pieces.forEach(hand);
+  function drawn(n) {
+    pending -= n;
+    if (full && pending < fewPending) {
+      full = false;
+      if (!over) open();
+    }
   }
 
   function drop() {
@@ -124,7 +124,6 @@ export function attach({ url, id, from, size }, tell) {
 
   function end(text) {
     over = true;
-    catchUp();
     leave();
     tell.state("ended", text);
   }
@@ -137,6 +136,10 @@ export function attach({ url, id, from, size }, tell) {
 
   // input sends bytes to the command. What is typed while the connection is lost is not sent later, when nobody looks.
   function input(bytes) {
+    if (held) {
+      if (held.length < mostHeld) held.push(bytes);
+      return;
+    }
     for (let i = 0; i < bytes.length; i += largestInput) {
       if (!send(bytes.subarray(i, i + largestInput))) return;
     }
@@ -164,38 +167,5 @@ export function attach({ url, id, from, size }, tell) {
     interrupt: () => send(JSON.stringify({ type: "interrupt" })),
     offset: () => at,
     leave,
-  };
-}
-
-// backlog keeps the newest of what came, at most size bytes, from the beginning of a line on where some had to go.
-function backlog(size) {
-  let pieces = [];
-  let kept = 0;
-  let skipped = 0;
-  return {
-    waits: () => kept + skipped > 0,
-    push(bytes) {
-      pieces.push(bytes);
-      kept += bytes.length;
-      while (kept > size) {
-        kept -= pieces[0].length;
-        skipped += pieces.shift().length;
-      }
-    },
-    // lose counts bytes that nobody has any more among those that are skipped, and with them what came before.
-    lose(n) {
-      skipped += kept + n;
-      pieces = [];
-      kept = 0;
-    },
-    take() {
-      const line = skipped && pieces.length ? pieces[0].indexOf(10) + 1 : 0; // before it may be half of a character or a sequence
-      if (line) pieces[0] = pieces[0].subarray(line);
-      const all = { skipped: skipped + line, pieces };
-      pieces = [];
-      kept = 0;
-      skipped = 0;
-      return all;
-    },
   };
 }

@@ -47,8 +47,6 @@ export async function openShell(place, { profile, task, check, tell, modify, lea
           drawn();
         });
       },
-      // What was being read may have ended within a sequence, which is given up.
-      skipped: (n) => terminal.write(`\x18\x1b[0m\r\n[${n.toLocaleString("en")} bytes came faster than they could be shown, and were skipped]\r\n`),
       gap: (n) => { if (!quiet) terminal.write(`\r\n[${n} bytes are no longer kept]\r\n`); },
       check,
       state(word, text) {
