@@ -94,7 +94,7 @@ func (m *Manager) Ensure(ctx context.Context, id Identity, spec Spec) (*Sandbox,
 	if err != nil {
 		return nil, err
 	}
-	return m.hold(id, spec, spec.Hash(), conn, true), nil
+	return m.hold(&Sandbox{identity: id, spec: spec, hash: spec.Hash(), conn: conn, owner: true}), nil
 }
 
 // Attach returns the identity's sandbox as it is, or ErrNotFound.
@@ -114,18 +114,18 @@ func (m *Manager) Attach(ctx context.Context, id Identity) (*Sandbox, error) {
 	if err != nil {
 		return nil, err
 	}
-	return m.hold(id, info.Spec, info.SpecHash, conn, false), nil
+	return m.hold(&Sandbox{identity: id, spec: info.Spec, hash: info.SpecHash, conn: conn}), nil
 }
 
-func (m *Manager) hold(id Identity, spec Spec, hash string, conn *connection, owner bool) *Sandbox {
-	box := &Sandbox{manager: m, identity: id, spec: spec, hash: hash, conn: conn, owner: owner}
+func (m *Manager) hold(box *Sandbox) *Sandbox {
+	box.manager = m
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	m.boxes = append(m.boxes, box)
-	// A sandbox for one command is no occasion to look after others.
-	if !m.swept && !m.options.NoSweep && !spec.Ephemeral {
+	// A sandbox for one command, and one that is only looked at, is no occasion to look after others.
+	if !m.swept && !m.options.NoSweep && !box.spec.Ephemeral && !box.observer {
 		m.swept = true
-		if !rundir.Due(m.sweepStamp(id.Home), sweepInterval) {
+		if !rundir.Due(m.sweepStamp(box.identity.Home), sweepInterval) {
 			return box
 		}
 		m.working.Add(1)
@@ -133,7 +133,7 @@ func (m *Manager) hold(id Identity, spec Spec, hash string, conn *connection, ow
 			defer m.working.Done()
 			ctx, cancel := context.WithTimeout(m.life, sweepBound)
 			defer cancel()
-			m.sweep(ctx, id)
+			m.sweep(ctx, box.identity)
 		}()
 	}
 	return box

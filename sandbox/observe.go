@@ -20,9 +20,5 @@ func (m *Manager) Observe(ctx context.Context, id Identity) (*Sandbox, error) {
 	if err != nil {
 		return nil, err
 	}
-	box := &Sandbox{manager: m, identity: id, spec: info.Spec, hash: info.SpecHash, conn: conn, observer: true}
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	m.boxes = append(m.boxes, box)
-	return box, nil
+	return m.hold(&Sandbox{identity: id, spec: info.Spec, hash: info.SpecHash, conn: conn, observer: true}), nil
 }

@@ -23,6 +23,11 @@ func NewRate[K comparable](burst int, every time.Duration, most int, now func() 
 	return &Rate[K]{burst: burst, every: every, most: most, now: now, full: make(map[K]time.Time)}
 }
 
+// NewSharedRate lets all together do something so many times a second, and twice as many at once.
+func NewSharedRate(aSecond int) *Rate[struct{}] {
+	return NewRate[struct{}](2*aSecond, time.Second/time.Duration(aSecond), 1, time.Now)
+}
+
 // Take counts one time, or says how long to wait before the next one.
 func (r *Rate[K]) Take(who K) (wait time.Duration) {
 	r.mu.Lock()

@@ -40,7 +40,7 @@ func newDoorkeeper(s config.Gateway, metrics *api.Metrics, ends func() bool) *do
 	}
 	return &doorkeeper{
 		key: digest(s.Key), locked: s.Key.Reveal() == "", hosts: gate.NewHosts(s.Host, config.IsLoopback(s.Host), s.Hosts...), origins: s.Origins,
-		rate:   gate.NewRate[struct{}](2*rate, time.Second/time.Duration(rate), 1, time.Now),
+		rate:   gate.NewSharedRate(rate),
 		places: gate.NewPlaces(concurrency), metrics: metrics, ends: ends,
 	}
 }

@@ -9,6 +9,8 @@ import (
 
 	"github.com/chromedp/cdproto/network"
 	"github.com/chromedp/chromedp"
+
+	"hermes.example/hermes/test/program"
 )
 
 // Who knows the password comes to the page that was asked for, and who does not is told so and stays.
@@ -97,7 +99,7 @@ func TestASessionThatRunsOutIsRenewed(t *testing.T) {
 
 // Sessions that a dashboard does not know any more, because another password or key counts, lead to the login.
 func TestASessionThatIsNotKnownAnyMoreLeadsToTheLogin(t *testing.T) {
-	h := newHouse(t, append(withLogin, "HERMES_DASHBOARD_PORT="+freePort(t))...) // without a secret each start has a key of its own
+	h := newHouse(t, append(withLogin, "HERMES_DASHBOARD_PORT="+program.FreePort(t))...) // without a secret each start has a key of its own
 	p := h.visit("/services/gateway-default")
 	p.sees("listening")
 	p.expects("(?i)status of 401|ERR_|Failed to load|network")

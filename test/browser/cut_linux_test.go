@@ -3,7 +3,6 @@ package browser
 import (
 	"io"
 	"net"
-	"strconv"
 	"strings"
 	"sync"
 	"testing"
@@ -82,15 +81,4 @@ func (w *wire) mend() {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.out = false
-}
-
-// freePort is one on which nobody listens now.
-func freePort(t *testing.T) string {
-	t.Helper()
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer l.Close()
-	return strconv.Itoa(l.Addr().(*net.TCPAddr).Port)
 }

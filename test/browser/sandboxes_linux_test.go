@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"hermes.example/hermes/test/program"
 	"hermes.example/hermes/test/sealed"
 	"hermes.example/hermes/test/wheels"
 )
@@ -137,7 +138,7 @@ func TestAKilledGatewayBehindThePage(t *testing.T) {
 
 // A dashboard that is killed comes back under the same address, and the pages that are open go on by themselves.
 func TestAKilledDashboardIsNoticedAndForgotten(t *testing.T) {
-	h := newHouse(t, append(withLogin, "HERMES_DASHBOARD_BASIC_AUTH_SECRET=0123456789abcdef0123456789abcdef", "HERMES_DASHBOARD_PORT="+freePort(t))...)
+	h := newHouse(t, append(withLogin, "HERMES_DASHBOARD_BASIC_AUTH_SECRET=0123456789abcdef0123456789abcdef", "HERMES_DASHBOARD_PORT="+program.FreePort(t))...)
 	p := h.visit("/services")
 	p.sees("gateway-default")
 	ask[bool](p, "window.stays = true")

@@ -3,10 +3,14 @@ package program
 
 import (
 	"fmt"
+	"math/rand/v2"
+	"net"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"runtime"
+	"strconv"
+	"testing"
 )
 
 // Missing says why the program would be of no use: what it carries is not built. Empty is nothing. It is for tests two
@@ -39,4 +43,19 @@ func Build() (dir string, remove func(), err error) {
 		return "", nil, err
 	}
 	return dir, remove, nil
+}
+
+// FreePort is one of loopback on which nobody listens now. The kernel gives it to nobody who asks for any, such as another
+// test does before this one listens on it.
+func FreePort(t testing.TB) string {
+	t.Helper()
+	for range 100 {
+		port := strconv.Itoa(20_000 + rand.IntN(12_000)) // any are from 32768 on
+		if l, err := net.Listen("tcp", "127.0.0.1:"+port); err == nil {
+			l.Close()
+			return port
+		}
+	}
+	t.Fatal("cannot find a free port")
+	return ""
 }

@@ -2,27 +2,14 @@ package up
 
 import (
 	"io"
-	"net"
 	"net/http"
 	"net/http/cookiejar"
 	"os"
 	"path/filepath"
 	"regexp"
-	"strconv"
 	"strings"
 	"testing"
 )
-
-// freePort is one that nobody has now.
-func freePort(t *testing.T) string {
-	t.Helper()
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer l.Close()
-	return strconv.Itoa(l.Addr().(*net.TCPAddr).Port)
-}
 
 var oneTime = regexp.MustCompile(`http://127\.0\.0\.1:\d+/auth/once\?token=[\w-]+`)
 

@@ -95,7 +95,7 @@ func newWorld(t *testing.T, who *account.Account) *world {
 	dir := t.TempDir()
 	os.Chmod(filepath.Dir(dir), 0o755)
 	user := filepath.Join(dir, "user")
-	w := &world{t: t, who: who, home: filepath.Join(user, ".hermes"), run: filepath.Join(dir, "run"), gateway: freePort(t)}
+	w := &world{t: t, who: who, home: filepath.Join(user, ".hermes"), run: filepath.Join(dir, "run"), gateway: program.FreePort(t)}
 	for _, d := range []string{dir, user, w.run} {
 		if err := os.MkdirAll(d, 0o700); err != nil {
 			t.Fatal(err)

@@ -12,6 +12,8 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"hermes.example/hermes/test/program"
 )
 
 // On a machine without a home there is one afterwards, with a dashboard that the printed address opens, once, and a
@@ -124,7 +126,7 @@ func TestASecondUpIsRefusedAndNamesTheFirst(t *testing.T) {
 // Whatever kills it, its services end too, and nothing keeps the next one from coming up at the same ports.
 func TestAKilledUpTakesItsServicesWithIt(t *testing.T) {
 	asEveryone(t, func(t *testing.T, w *world) {
-		port := freePort(t)
+		port := program.FreePort(t)
 		p := w.start("up", "--port", port)
 		p.there()
 		p.signal(syscall.SIGKILL)

@@ -2,7 +2,6 @@ package house
 
 import (
 	"errors"
-	"time"
 
 	"hermes.example/hermes/internal/config"
 	"hermes.example/hermes/internal/gate"
@@ -34,8 +33,8 @@ type bounds struct {
 
 func newBounds() bounds {
 	return bounds{
-		rate:   gate.NewRate[struct{}](2*config.DefaultGatewayRate, time.Second/config.DefaultGatewayRate, 1, time.Now),
-		places: gate.NewPlaces(config.DefaultGatewayConcurrency), readers: gate.NewPlaces(mostReaders), watchers: gate.NewPlaces(mostWatchers),
+		rate: gate.NewSharedRate(config.DefaultGatewayRate), places: gate.NewPlaces(config.DefaultGatewayConcurrency),
+		readers: gate.NewPlaces(mostReaders), watchers: gate.NewPlaces(mostWatchers),
 	}
 }
 
